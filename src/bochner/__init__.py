@@ -1,0 +1,26 @@
+"""bochner: kernel machines at any scale.
+
+    law ──► projection ──► linear map ──► nonlinearity ──► weights ──► linear learner
+    (kernel)   (spec)        (value)
+
+A kernel has a spectral law; a projection draws frequencies from it; a nonlinearity turns
+phases into features whose inner products approximate the kernel. Every part can be
+exchanged by itself, by name or by object.
+"""
+
+from . import datasets, kernels, methods, metrics, nonlinearities, projections
+from ._threads import threads
+from .maps import RandomFeatures
+
+__version__ = "0.1.0.dev0"
+
+__all__ = [
+    "RandomFeatures",
+    "datasets",
+    "kernels",
+    "methods",
+    "metrics",
+    "nonlinearities",
+    "projections",
+    "threads",
+]

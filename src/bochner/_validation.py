@@ -1,0 +1,77 @@
+"""Checks of parameters and arrays, with errors that name a way out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_array
+
+FLOATS = (np.float64, np.float32)
+"""The two computing types, the default first: anything else becomes float64."""
+
+
+def check_rows(X: Any, owner: str) -> Any:
+    """X as a finite two-dimensional float array or CSR matrix."""
+    return check_array(X, accept_sparse="csr", dtype=FLOATS, estimator=owner)
+
+
+def check_count(owner: str, name: str, value: Any, hint: str = "") -> int:
+    """A positive integer."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+        raise ValueError(
+            f"{owner}: {name} must be a positive integer, got {value!r}.{hint}"
+        )
+    return int(value)
+
+
+def check_positive(owner: str, name: str, value: Any, hint: str = "") -> float:
+    """A positive finite number."""
+    number = isinstance(value, Real) and not isinstance(value, bool)
+    if number and 0 < value < np.inf:
+        return float(value)
+    error = ValueError if number or isinstance(value, str) else TypeError
+    raise error(f"{owner}: {name} must be a positive number{hint}; got {value!r}.")
+
+
+def check_positive_array(owner: str, name: str, value: Any, hint: str = "") -> Any:
+    """A positive finite number, or a one-dimensional array of them."""
+    if np.ndim(value) == 0:
+        return check_positive(owner, name, value, hint)
+    array = np.asarray(value)
+    if array.ndim != 1 or array.dtype.kind not in "iuf":
+        raise TypeError(
+            f"{owner}: {name} must be a positive number{hint}; got an array of shape "
+            f"{array.shape} and type {array.dtype}."
+        )
+    if not (np.isfinite(array) & (array > 0)).all():
+        raise ValueError(
+            f"{owner}: every entry of {name} must be positive and finite, got {value!r}."
+        )
+    return array.astype(np.float64)
+
+
+def check_choice(
+    owner: str, name: str, value: Any, known: Mapping[str, Any], kind: type
+) -> Any:
+    """The part asked for: an object of its kind, or one made from its name."""
+    if isinstance(value, kind):
+        return value
+    if isinstance(value, str) and value in known:
+        return known[value]()
+    names = ", ".join(repr(key) for key in known)
+    error = ValueError if isinstance(value, str) else TypeError
+    raise error(
+        f"{owner}: {name} must be one of {names}, or a {kind.__name__} object; "
+        f"got {value!r}."
+    )
+
+
+def read_only(array: np.ndarray) -> np.ndarray:
+    """A read-only view: compiled kernels then see one array type, whatever came."""
+    view = array.view(np.ndarray)
+    view.flags.writeable = False
+    return view
+

@@ -1,0 +1,136 @@
+"""Data sets by name: built in, from the folder BOCHNER_DATA, or from OpenML."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import Bunch
+
+VARIABLE = "BOCHNER_DATA"
+"""The environment variable that names a folder of .npz files."""
+
+IMAGES = frozenset({"mnist", "fashion_mnist", "cifar10_20k", "orl_faces"})
+"""Sets of 8-bit pixels, which are brought to [0, 1]."""
+
+
+def load(name: str) -> Bunch:
+    """Load a data set as training and test part.
+
+    "digits" is built in. Other names are looked up as ``<name>.npz`` in the folder that
+    the environment variable BOCHNER_DATA names, then on OpenML through scikit-learn.
+    Numbers become float32, 8-bit images are divided by 255, sparse data stays CSR. A set
+    without a split of its own is split 80/20 with seed 0.
+
+    Parameters
+    ----------
+    name : str
+
+    Returns
+    -------
+    Bunch with X_train, y_train, X_test, y_test
+
+    Examples
+    --------
+    >>> from bochner import datasets
+    >>> digits = datasets.load("digits")
+    >>> digits.X_train.shape, digits.X_test.shape, digits.X_train.dtype
+    ((1437, 64), (360, 64), dtype('float32'))
+    """
+    if not isinstance(name, str) or not name:
+        raise ValueError(
+            f"datasets.load: name must be a data set's name, got {name!r}."
+        )
+    if name == "digits":
+        return _split(*_digits())
+    path = _folder() / f"{name}.npz" if _folder() else None
+    if path is not None and path.parent == _folder() and path.is_file():
+        return _from_file(path)
+    return _split(*_from_openml(name))
+
+
+def available() -> list[str]:
+    """Names that load without a network, in order.
+
+    Examples
+    --------
+    >>> from bochner import datasets
+    >>> "digits" in datasets.available()
+    True
+    """
+    folder = _folder()
+    files = folder.glob("*.npz") if folder else ()
+    return sorted({"digits", *(file.stem for file in files)})
+
+
+def _folder() -> Path | None:
+    value = os.environ.get(VARIABLE)
+    return Path(value) if value else None
+
+
+def _digits() -> tuple[np.ndarray, np.ndarray]:
+    from sklearn.datasets import load_digits
+
+    X, y = load_digits(return_X_y=True)
+    return (X / 16).astype(np.float32), y  # 17 grey levels, to [0, 1]
+
+
+def _from_file(path: Path) -> Bunch:
+    with np.load(path, allow_pickle=False) as arrays:
+        clean: Callable[[str], Any] = lambda key: _clean(arrays, key, path.stem)  # noqa: E731
+        if _has(arrays, "X_train"):
+            return Bunch(
+                X_train=clean("X_train"),
+                y_train=arrays["y_train"],
+                X_test=clean("X_test"),
+                y_test=arrays["y_test"],
+            )
+        if _has(arrays, "X") and "y" in arrays:
+            return _split(clean("X"), arrays["y"])
+        raise ValueError(
+            f"datasets.load: {path.name} holds {', '.join(arrays)}; a data set needs X "
+            "and y, or X_train, y_train, X_test and y_test."
+        )
+
+
+def _has(arrays: Mapping[str, np.ndarray], key: str) -> bool:
+    return key in arrays or f"{key}_data" in arrays
+
+
+def _clean(arrays: Mapping[str, np.ndarray], key: str, name: str) -> Any:
+    """X in float32: CSR from its parts, pixels in [0, 1], integers times their scale."""
+    if f"{key}_data" in arrays:
+        parts = [arrays[f"{key}_{part}"] for part in ("data", "indices", "indptr")]
+        shape = tuple(arrays[f"{key}_shape"])
+        return sparse.csr_matrix(tuple(parts), shape=shape).astype(np.float32)
+    X = np.ascontiguousarray(arrays[key], dtype=np.float32)
+    if name in IMAGES:
+        X /= 255
+    if "scale" in arrays:
+        X *= arrays["scale"]
+    return X
+
+
+def _split(X: Any, y: np.ndarray) -> Bunch:
+    from sklearn.model_selection import train_test_split
+
+    parts = train_test_split(X, y, test_size=0.2, random_state=0)
+    return Bunch(X_train=parts[0], y_train=parts[2], X_test=parts[1], y_test=parts[3])
+
+
+def _from_openml(name: str) -> tuple[Any, np.ndarray]:
+    from sklearn.datasets import fetch_openml
+
+    try:
+        bunch = fetch_openml(name, as_frame=False, parser="auto")
+    except OSError as error:  # no network, or no such name there
+        raise ValueError(
+            f"datasets.load: no data set {name!r}: it is not among "
+            f"{', '.join(available())}, and OpenML could not be reached ({error}). "
+            f"Set {VARIABLE} to a folder that holds {name}.npz."
+        ) from error
+    return bunch.data.astype(np.float32), bunch.target

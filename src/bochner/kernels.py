@@ -1,0 +1,362 @@
+"""Kernels: exact Gram matrices, bandwidths, and the spectral law behind each.
+
+| kernel | k(x, y), δ = x − y | law of ω | isotropic |
+|---|---|---|---|
+| `Gaussian` | exp(−γ‖δ‖²) | N(0, 2γI) | yes |
+| `Laplacian` | exp(−γ‖δ‖₁) | independent Cauchy(0, γ) | no |
+| `Cauchy` | 1/(1 + γ‖δ‖²) | variance gamma | yes |
+| `Matern` | Matérn of smoothness ν at ‖δ‖/ℓ | Student t, 2ν degrees | yes |
+| `RationalQuadratic` | (1 + ‖δ‖²/(2αℓ²))^−α | variance gamma | yes |
+| `Spherical` | 1 − 3r/2 + r³/2, r = ‖δ‖/radius ≤ 1 | ball, d ≤ 3 | yes |
+
+A bandwidth is a number, one number per feature (ARD), or the name of a rule that
+`resolve(X)` turns into a number.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from scipy.special import gammaln, kve
+from sklearn.base import BaseEstimator, clone
+
+from . import laws
+from ._bandwidth import RULES
+from ._distances import distances
+from ._threads import block_rows, for_row_blocks
+from ._validation import check_positive, check_positive_array, check_rows
+
+
+class Kernel(BaseEstimator):
+    """A kernel κ(distance(s ∘ x, s ∘ y)) with s from its bandwidth.
+
+    Subclasses name the bandwidth parameter and the metric, and give the scale s, the
+    profile κ and the spectral law at s = 1.
+    """
+
+    _bandwidth_name = "gamma"
+    _metric = "sqeuclidean"
+    _rules: ClassVar = RULES
+
+    @classmethod
+    def with_gamma(cls, gamma: Any) -> Self:
+        """The kernel whose bandwidth matches exp(−γ · distance), or follows a rule."""
+        if not isinstance(gamma, str):
+            gamma = cls._from_gamma(check_positive_array(cls.__name__, "gamma", gamma))
+        return cls(**{cls._bandwidth_name: gamma})
+
+    def resolve(self, X: Any) -> Self:
+        """This kernel with its bandwidth a number (or one per feature of X)."""
+        name = type(self).__name__
+        value = getattr(self, self._bandwidth_name)
+        if isinstance(value, str) and value in self._rules:
+            value = self._from_gamma(self._rules[value](X, self._metric))
+        hint = " or one per feature"
+        if self._rules:
+            hint += f", or one of {', '.join(map(repr, self._rules))}"
+        value = check_positive_array(name, self._bandwidth_name, value, hint)
+        if np.ndim(value) == 1 and len(value) != X.shape[1]:
+            raise ValueError(
+                f"{name}: {self._bandwidth_name} has {len(value)} entries, "
+                f"but X has {X.shape[1]} features; give one entry per feature."
+            )
+        self._check(X.shape[1])
+        return clone(self).set_params(**{self._bandwidth_name: value})
+
+    def __call__(self, X: Any, Y: Any = None) -> np.ndarray:
+        """The exact Gram matrix k(X, Y), (n, n'), computed in blocks of rows.
+
+        A bandwidth rule is resolved on Y if given, else on X, so that a kernel handed
+        to `SVC(kernel=…)` keeps the bandwidth of the training rows. Time O(n n' d);
+        memory of the result, two float64 copies of the inputs and one block.
+        """
+        X = check_rows(X, type(self).__name__)
+        Z = X if Y is None else check_rows(Y, type(self).__name__)
+        if X.shape[1] != Z.shape[1]:
+            raise ValueError(
+                f"{type(self).__name__}: X has {X.shape[1]} features and Y has "
+                f"{Z.shape[1]}; they must agree."
+            )
+        kernel = self.resolve(Z)
+        scale = kernel._scale()
+        scaled_X, scaled_Y = _scaled(X, scale), _scaled(Z, scale)
+        out = np.empty((X.shape[0], Z.shape[0]), dtype=X.dtype)
+
+        def step(rows: slice) -> None:
+            D = distances(scaled_X[rows], scaled_Y, self._metric)
+            if Y is None:
+                D[np.arange(len(D)), np.arange(rows.start, rows.stop)] = 0
+            out[rows] = kernel._profile(D)
+
+        rows = block_rows(Z.shape[0], np.dtype(np.float64).itemsize)
+        for_row_blocks(lambda: step, X.shape[0], rows, Z.shape[0])
+        return out
+
+    def spectral_law(self) -> laws.Law:
+        """The law of the frequencies, for inputs multiplied by `input_scale`."""
+        scale = self._scale()
+        return self._law(scale if np.ndim(scale) == 0 else 1.0)
+
+    @property
+    def input_scale(self) -> np.ndarray | None:
+        """One factor per feature that the inputs take first (ARD), or None."""
+        scale = self._scale()
+        return None if np.ndim(scale) == 0 else scale
+
+    @staticmethod
+    def _from_gamma(gamma: Any) -> Any:
+        """The bandwidth parameter that matches exp(−γ · distance)."""
+        return gamma
+
+    def _check(self, d: int) -> None:
+        """Refuse other parameters, or a dimension, that make no kernel."""
+
+    def _scale(self) -> Any:
+        raise NotImplementedError
+
+    def _profile(self, D: np.ndarray) -> np.ndarray:
+        """κ of scaled distances; may use D as scratch."""
+        raise NotImplementedError
+
+    def _law(self, scale: float) -> laws.Law:
+        raise NotImplementedError
+
+
+class Gaussian(Kernel):
+    """k(x, y) = exp(−γ‖x − y‖²).
+
+    Parameters
+    ----------
+    gamma : float, array of (n_features,), "scale", "median", "knn" or "cnm"
+        γ, one γ per feature (ARD), or a rule.
+
+    Examples
+    --------
+    >>> from bochner import kernels
+    >>> kernels.Gaussian(gamma=0.5)([[0.0]], [[0.0], [1.0]]).round(4)
+    array([[1.    , 0.6065]])
+    """
+
+    def __init__(self, gamma: Any = "scale") -> None:
+        self.gamma = gamma
+
+    def _scale(self) -> Any:
+        return np.sqrt(self.gamma)
+
+    def _profile(self, D: np.ndarray) -> np.ndarray:
+        return np.exp(np.negative(D, out=D), out=D)
+
+    def _law(self, scale: float) -> laws.Law:
+        return laws.Normal(np.sqrt(2) * scale)
+
+
+class Laplacian(Kernel):
+    """k(x, y) = exp(−γ‖x − y‖₁), as scikit-learn's "laplacian".
+
+    Not isotropic: its law has no radii, so orthogonal and Hadamard projections refuse
+    it. For exp(−‖x − y‖₂/ℓ) take `Matern(nu=0.5)`.
+
+    Parameters
+    ----------
+    gamma : float, array of (n_features,), "scale", "median", "knn" or "cnm"
+        γ, one γ per feature (ARD), or a rule (with ℓ1 distances).
+
+    Examples
+    --------
+    >>> from bochner import kernels
+    >>> kernels.Laplacian(gamma=0.5)([[0.0, 0.0]], [[1.0, 1.0]]).round(4)
+    array([[0.3679]])
+    """
+
+    _metric = "cityblock"
+
+    def __init__(self, gamma: Any = "scale") -> None:
+        self.gamma = gamma
+
+    def _scale(self) -> Any:
+        return self.gamma
+
+    def _profile(self, D: np.ndarray) -> np.ndarray:
+        return np.exp(np.negative(D, out=D), out=D)
+
+    def _law(self, scale: float) -> laws.Law:
+        return laws.CauchyProduct(scale)
+
+
+class Cauchy(Kernel):
+    """k(x, y) = 1/(1 + γ‖x − y‖²): heavy tails, smooth at zero.
+
+    Parameters
+    ----------
+    gamma : float, array of (n_features,), "scale", "median", "knn" or "cnm"
+        γ, one γ per feature (ARD), or a rule.
+
+    Examples
+    --------
+    >>> from bochner import kernels
+    >>> kernels.Cauchy(gamma=1.0)([[0.0]], [[1.0]])
+    array([[0.5]])
+    """
+
+    def __init__(self, gamma: Any = "scale") -> None:
+        self.gamma = gamma
+
+    def _scale(self) -> Any:
+        return np.sqrt(self.gamma)
+
+    def _profile(self, D: np.ndarray) -> np.ndarray:
+        D += 1
+        return np.reciprocal(D, out=D)
+
+    def _law(self, scale: float) -> laws.Law:
+        return laws.VarianceGamma(np.sqrt(2) * scale, 1.0)
+
+
+class _LengthScale(Kernel):
+    """A kernel of ‖x − y‖/ℓ, whose rules match the Gaussian's γ = 1/(2ℓ²)."""
+
+    _bandwidth_name = "length_scale"
+
+    @staticmethod
+    def _from_gamma(gamma: Any) -> Any:
+        return (0.5 / gamma) ** 0.5
+
+    def _scale(self) -> Any:
+        return 1.0 / self.length_scale  # type: ignore[attr-defined]
+
+
+class Matern(_LengthScale):
+    """k(x, y) = 2^{1−ν}/Γ(ν) · t^ν K_ν(t), t = √(2ν)‖x − y‖/ℓ.
+
+    ν = 1/2 is exp(−‖x − y‖/ℓ); larger ν are smoother, up to the Gaussian with
+    γ = 1/(2ℓ²).
+
+    Parameters
+    ----------
+    nu : float
+        Smoothness ν.
+    length_scale : float, array of (n_features,), "scale", "median", "knn" or "cnm"
+        ℓ, one ℓ per feature (ARD), or a rule, with ℓ = 1/√(2γ).
+
+    Examples
+    --------
+    >>> from bochner import kernels
+    >>> kernels.Matern(nu=0.5, length_scale=2.0)([[0.0]], [[2.0]]).round(4)
+    array([[0.3679]])
+    """
+
+    def __init__(self, nu: float = 1.5, length_scale: Any = "scale") -> None:
+        self.nu = nu
+        self.length_scale = length_scale
+
+    def _check(self, d: int) -> None:
+        check_positive("Matern", "nu", self.nu)
+
+    def _profile(self, D: np.ndarray) -> np.ndarray:
+        t = np.sqrt(2 * self.nu * D)
+        if self.nu == 0.5:
+            return np.exp(-t)
+        if self.nu == 1.5:
+            return (1 + t) * np.exp(-t)
+        if self.nu == 2.5:
+            return (1 + t + t**2 / 3) * np.exp(-t)
+        return _matern(t, self.nu)
+
+    def _law(self, scale: float) -> laws.Law:
+        return laws.Student(scale, float(self.nu))
+
+
+class RationalQuadratic(_LengthScale):
+    """k(x, y) = (1 + ‖x − y‖²/(2αℓ²))^−α: a mixture of Gaussians of many scales.
+
+    Parameters
+    ----------
+    alpha : float
+        α; large values approach the Gaussian with γ = 1/(2ℓ²).
+    length_scale : float, array of (n_features,), "scale", "median", "knn" or "cnm"
+        ℓ, one ℓ per feature (ARD), or a rule, with ℓ = 1/√(2γ).
+
+    Examples
+    --------
+    >>> from bochner import kernels
+    >>> kernels.RationalQuadratic(1.0, length_scale=1.0)([[0.0]], [[2.0]]).round(4)
+    array([[0.3333]])
+    """
+
+    def __init__(self, alpha: float = 1.0, length_scale: Any = "scale") -> None:
+        self.alpha = alpha
+        self.length_scale = length_scale
+
+    def _check(self, d: int) -> None:
+        check_positive("RationalQuadratic", "alpha", self.alpha)
+
+    def _profile(self, D: np.ndarray) -> np.ndarray:
+        return (1 + D / (2 * self.alpha)) ** -self.alpha
+
+    def _law(self, scale: float) -> laws.Law:
+        return laws.VarianceGamma(scale, float(self.alpha))
+
+
+class Spherical(Kernel):
+    """k(x, y) = 1 − 3r/2 + r³/2 for r = ‖x − y‖/radius ≤ 1, and 0 beyond.
+
+    Compact support; positive definite for at most three features.
+
+    Parameters
+    ----------
+    radius : float or array of (n_features,)
+        Where the kernel reaches zero.
+
+    Examples
+    --------
+    >>> from bochner import kernels
+    >>> kernels.Spherical(radius=2.0)([[0.0]], [[1.0], [3.0]])
+    array([[0.3125, 0.    ]])
+    """
+
+    _bandwidth_name = "radius"
+    _rules: ClassVar = {}
+
+    def __init__(self, radius: Any) -> None:
+        self.radius = radius
+
+    def _check(self, d: int) -> None:
+        laws.check_spherical_dimension(d)
+
+    def _scale(self) -> Any:
+        return 1.0 / self.radius
+
+    def _profile(self, D: np.ndarray) -> np.ndarray:
+        r = np.minimum(np.sqrt(D), 1)
+        return 1 - 1.5 * r + 0.5 * r**3
+
+    def _law(self, scale: float) -> laws.Law:
+        return laws.Ball(scale)
+
+
+KERNELS: dict[str, type[Kernel]] = {
+    "gaussian": Gaussian,
+    "rbf": Gaussian,
+    "laplacian": Laplacian,
+    "cauchy": Cauchy,
+    "matern": Matern,
+    "rational_quadratic": RationalQuadratic,
+}
+"""Kernels by name: those whose bandwidth alone has to be given."""
+
+
+def _scaled(X: Any, scale: Any) -> Any:
+    """X with its columns multiplied, float64, dense or CSR."""
+    X = X.astype(np.float64)
+    if np.ndim(scale) == 0 or isinstance(X, np.ndarray):
+        return X * scale
+    return X.multiply(scale).tocsr()
+
+
+def _matern(t: np.ndarray, nu: float) -> np.ndarray:
+    """Matérn profile of any ν, through logarithms so that K_ν cannot overflow."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        log_k = (1 - nu) * np.log(2) - gammaln(nu) + nu * np.log(t)
+        log_k += np.log(kve(nu, t)) - t
+    return np.where(np.isfinite(log_k), np.exp(np.minimum(log_k, 0)), 1.0)

@@ -1,0 +1,180 @@
+"""Spectral laws: the distributions whose characteristic functions are kernels.
+
+By Bochner's theorem a shift-invariant kernel is k(x − y) = E cos(ωᵀ(x − y)), ω drawn
+from its spectral law. A law is an immutable value with up to three capabilities, and a
+projection says which of them it needs:
+
+- `frequencies(m, d, rng)`: m independent draws, all laws;
+- `ppf(U, d)`: the same draws from given uniform numbers, for quasi-Monte-Carlo;
+- `radii(m, d, rng)`: lengths alone, for isotropic laws (any direction is as likely).
+
+Every draw is by inversion, so `frequencies` is `ppf` of uniform numbers: a law is
+written once, and m rows are a prefix of 2m.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import gammaincinv, ndtri, sici
+
+from ._random import Stream
+
+
+class Law:
+    """A spectral law on R^d for every d, at its natural scale."""
+
+    def n_uniforms(self, d: int) -> int:
+        """How many uniform numbers one frequency takes."""
+        return d
+
+    def ppf(self, U: np.ndarray, d: int) -> np.ndarray:
+        """Map U, (m, n_uniforms(d)), to frequencies, (m, d)."""
+        raise NotImplementedError
+
+    def frequencies(self, m: int, d: int, rng: Stream) -> np.ndarray:
+        """m independent frequencies, (m, d)."""
+        return self.ppf(rng.uniform(m, self.n_uniforms(d)), d)
+
+
+class ScaleMixture(Law):
+    """ω = scale · t · g with g ~ N(0, I_d) and one multiplier t per frequency.
+
+    Subclasses give the multiplier; a b-dimensional marginal is the same law on R^b.
+    """
+
+    scale: float
+
+    def _multiplier(self, u: np.ndarray) -> np.ndarray:
+        """t from uniform numbers."""
+        raise NotImplementedError
+
+    def n_uniforms(self, d: int) -> int:
+        return d + 1
+
+    def ppf(self, U: np.ndarray, d: int) -> np.ndarray:
+        t = self._multiplier(U[:, 0])
+        return (self.scale * t)[:, None] * ndtri(U[:, 1:])
+
+    def radii(self, m: int, d: int, rng: Stream) -> np.ndarray:
+        """Lengths of m frequencies in R^d, (m,): scale · t · χ_d."""
+        U = rng.uniform(m, 2)
+        return self.scale * self._multiplier(U[:, 0]) * _chi(U[:, 1], d)
+
+
+@dataclass(frozen=True)
+class Normal(ScaleMixture):
+    """N(0, scale² I): the law of the Gaussian kernel."""
+
+    scale: float
+
+    def n_uniforms(self, d: int) -> int:
+        return d
+
+    def ppf(self, U: np.ndarray, d: int) -> np.ndarray:
+        return self.scale * ndtri(U)
+
+    def radii(self, m: int, d: int, rng: Stream) -> np.ndarray:
+        return self.scale * _chi(rng.uniform(m), d)
+
+
+@dataclass(frozen=True)
+class Student(ScaleMixture):
+    """Multivariate t with 2ν degrees of freedom: the law of the Matérn kernel.
+
+    t = √(ν/τ), τ ~ Gamma(ν). No second moment for ν ≤ 1.
+    """
+
+    scale: float
+    nu: float
+
+    def _multiplier(self, u: np.ndarray) -> np.ndarray:
+        return np.sqrt(self.nu / gammaincinv(self.nu, u))
+
+
+@dataclass(frozen=True)
+class VarianceGamma(ScaleMixture):
+    """t = √(τ/α), τ ~ Gamma(α): the law of the rational quadratic kernel."""
+
+    scale: float
+    alpha: float
+
+    def _multiplier(self, u: np.ndarray) -> np.ndarray:
+        return np.sqrt(gammaincinv(self.alpha, u) / self.alpha)
+
+
+@dataclass(frozen=True)
+class CauchyProduct(Law):
+    """Independent Cauchy(0, scale) coordinates: the law of exp(−scale ‖δ‖₁).
+
+    Not isotropic, so it has no radii. No moments at all.
+    """
+
+    scale: float
+
+    def ppf(self, U: np.ndarray, d: int) -> np.ndarray:
+        return self.scale * np.tan(np.pi * (U - 0.5))
+
+
+@dataclass(frozen=True)
+class Ball(Law):
+    """|Fourier transform of a ball in R³|²: the law of the spherical kernel.
+
+    Radius 2u·scale with u of density (6/π)(sin u − u cos u)²/u⁴ and a uniform direction
+    in R³, of which the first d ≤ 3 coordinates are kept. No second moment.
+    """
+
+    scale: float
+
+    def n_uniforms(self, d: int) -> int:
+        return min(d + 1, 3)
+
+    def ppf(self, U: np.ndarray, d: int) -> np.ndarray:
+        check_spherical_dimension(d)
+        radius = 2 * self.scale * _ball_ppf(U[:, 0])
+        height = 2 * U[:, 1] - 1  # Archimedes: uniform on [−1, 1]
+        coordinates = [height]
+        if d > 1:
+            angle = 2 * np.pi * U[:, 2]
+            around = np.sqrt(1 - height**2)
+            coordinates += [around * np.cos(angle), around * np.sin(angle)]
+        return radius[:, None] * np.stack(coordinates[:d], axis=1)
+
+    def radii(self, m: int, d: int, rng: Stream) -> np.ndarray:
+        """Lengths of m frequencies in R^d, (m,)."""
+        return np.linalg.norm(self.frequencies(m, d, rng), axis=1)
+
+
+def check_spherical_dimension(d: int) -> None:
+    """The spherical function is a kernel in at most three dimensions."""
+    if d > 3:
+        raise ValueError(
+            "The spherical kernel is positive definite for at most 3 features, "
+            f"got {d}; use kernels.Matern or kernels.Gaussian."
+        )
+
+
+def _chi(u: np.ndarray, d: int) -> np.ndarray:
+    """Quantiles of the length of a standard normal vector in R^d."""
+    return np.sqrt(2 * gammaincinv(d / 2, u))
+
+
+def _ball_cdf(u: np.ndarray) -> np.ndarray:
+    """(6/π)∫₀ᵘ (sin v − v cos v)²/v⁴ dv, in closed form with the sine integral."""
+    sine = np.sin(u)
+    exact = sici(2 * u)[0] - (1 + sine**2) / u + np.sin(2 * u) / u**2 - sine**2 / u**3
+    series = u**3 / 9 - u**5 / 75  # its terms cancel to nothing near zero
+    return 2 / np.pi * np.where(u < 0.02, series, exact)
+
+
+def _ball_ppf(p: np.ndarray) -> np.ndarray:
+    """Inverse of `_ball_cdf` by bisection of log u; the tail is 1 − p ≈ 3/(πu)."""
+    low = np.full_like(p, np.log(1e-6))
+    high = np.full_like(p, np.log(1e17))
+    for _ in range(64):
+        middle = 0.5 * (low + high)
+        below = _ball_cdf(np.exp(middle)) < p
+        low = np.where(below, middle, low)
+        high = np.where(below, high, middle)
+    return np.exp(high)

@@ -1,0 +1,67 @@
+"""The two types every projection is made of: the spec and the linear map it samples."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+
+from .._random import Stream
+from .._validation import check_count
+from ..laws import Law
+
+
+class LinearMap:
+    """One sampled matrix W of shape (n_out, n_in), in whatever form it is stored.
+
+    An immutable value. Rows of X and Z are points, so W acts from the right.
+    """
+
+    shape: tuple[int, int]
+    dtype: np.dtype
+
+    def apply(self, X: Any, out: np.ndarray | None = None) -> np.ndarray:
+        """X Wᵀ, (n, n_out), for dense or CSR rows X, (n, n_in), of this map's type."""
+        raise NotImplementedError
+
+    def apply_adjoint(self, Z: np.ndarray) -> np.ndarray:
+        """Z W, (n, n_in), for Z, (n, n_out)."""
+        raise NotImplementedError
+
+    def astype(self, dtype: Any) -> Self:
+        """The same map in another floating type; itself where it has that type."""
+        raise NotImplementedError
+
+    def to_dense(self) -> np.ndarray:
+        """W as an array, (n_out, n_in)."""
+        return self.apply(np.eye(self.shape[1], dtype=self.dtype)).T
+
+
+class Projection(BaseEstimator):
+    """A distribution over linear maps: hyper-parameters only, never a sample.
+
+    `needs` names the capabilities it asks of a law beyond `frequencies`.
+    """
+
+    needs: ClassVar[tuple[str, ...]] = ()
+
+    def resolve(self, X: Any, law: Law, n_out: int, rng: Stream) -> Projection:
+        """A copy with everything that depends on the data settled."""
+        return clone(self)
+
+    def sample(self, law: Law, n_out: int, n_in: int, rng: Stream) -> LinearMap:
+        """Draw one linear map, (n_out, n_in), in float64 at the law's natural scale."""
+        check_count(type(self).__name__, "n_out", n_out)
+        check_count(type(self).__name__, "n_in", n_in)
+        for capability in self.needs:
+            if not hasattr(law, capability):
+                raise TypeError(
+                    f"{type(self).__name__} needs {capability} from the spectral law, "
+                    f"which {law} does not have; use projection='dense', which takes "
+                    "every law."
+                )
+        return self._sample(law, n_out, n_in, rng)
+
+    def _sample(self, law: Law, n_out: int, n_in: int, rng: Stream) -> LinearMap:
+        raise NotImplementedError

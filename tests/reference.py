@@ -1,0 +1,55 @@
+"""Naive twins: the obvious version of everything fast, for tests to compare with."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import gamma, kv
+
+
+def cos_sin(Z: np.ndarray) -> np.ndarray:
+    """[cos Z, sin Z]/√m in extended precision."""
+    Z = np.asarray(Z, dtype=np.longdouble)
+    return np.hstack([np.cos(Z), np.sin(Z)]) / np.sqrt(np.longdouble(Z.shape[1]))
+
+
+def cos_phase(Z: np.ndarray, phases: np.ndarray) -> np.ndarray:
+    """√(2/M) cos(Z + 2π·phases) in extended precision, phases in turns."""
+    two_pi = 8 * np.arctan(np.longdouble(1))
+    shifted = np.asarray(Z, dtype=np.longdouble) + two_pi * phases
+    return np.sqrt(2 / np.longdouble(Z.shape[1])) * np.cos(shifted)
+
+
+def csr_times_dense(A, B: np.ndarray) -> np.ndarray:
+    """A B by densifying A."""
+    return A.toarray() @ B
+
+
+def gram(profile, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+    """k(x, y) pair by pair; `profile` takes the difference of two rows."""
+    return np.array([[profile(x - y) for y in Y] for x in X])
+
+
+def gaussian(delta, gamma):
+    return np.exp(-(gamma * delta**2).sum())
+
+
+def laplacian(delta, gamma):
+    return np.exp(-(gamma * abs(delta)).sum())
+
+
+def cauchy(delta, gamma):
+    return 1 / (1 + (gamma * delta**2).sum())
+
+
+def matern(delta, nu, length_scale):
+    t = np.sqrt(2 * nu * ((delta / length_scale) ** 2).sum())
+    return 1.0 if t == 0 else 2 ** (1 - nu) / gamma(nu) * t**nu * kv(nu, t)
+
+
+def rational_quadratic(delta, alpha, length_scale):
+    return (1 + ((delta / length_scale) ** 2).sum() / (2 * alpha)) ** -alpha
+
+
+def spherical(delta, radius):
+    r = np.sqrt(((delta / radius) ** 2).sum())
+    return 1 - 1.5 * r + 0.5 * r**3 if r < 1 else 0.0

@@ -1,0 +1,73 @@
+"""Imports point one way, files and functions stay short, Numba stays in its place."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import bochner
+
+ROOT = Path(bochner.__file__).parent
+LAYERS = [
+    {"_random", "_validation"},
+    {"_threads", "_distances"},
+    {"_bandwidth"},
+    {"laws"},
+    {"kernels"},
+    {"projections"},
+    {"_cosine"},
+    {"nonlinearities"},
+    {"feature_map"},
+    {"maps"},
+    {"methods", "metrics"},
+    {"datasets"},
+    {"__init__"},
+]
+RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
+FILES = sorted(ROOT.rglob("*.py"))
+
+
+def layer_of(path: Path) -> str:
+    first = path.relative_to(ROOT).parts[0]
+    return first.removesuffix(".py")
+
+
+def imported_layers(path: Path) -> set[str]:
+    """Top-level parts of bochner that a file imports, its own folder aside."""
+    depth = len(path.relative_to(ROOT).parts)
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.level == depth:
+            names = [node.module] if node.module else [a.name for a in node.names]
+            found |= {name.split(".")[0] for name in names if name}
+    return found
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_imports_point_left(path):
+    own = RANK[layer_of(path)]
+    for name in imported_layers(path):
+        assert RANK[name] < own, f"{path.name} imports {name}, which is not below it"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_sizes(path):
+    text = path.read_text()
+    assert len(text.splitlines()) <= 400
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef):
+            body = node.body[1:] if ast.get_docstring(node) else node.body
+            length = body[-1].end_lineno - body[0].lineno + 1 if body else 0
+            assert length <= 40, f"{node.name} has {length} lines"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_numba_lives_in_private_kernel_files(path):
+    if "numba" in path.read_text().split("__all__")[0]:
+        tree = ast.parse(path.read_text())
+        imports = [n for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)]
+        if any((n.module or "").startswith("numba") for n in imports):
+            assert path.name.startswith("_")
+            assert not any(isinstance(n, ast.ClassDef) for n in ast.walk(tree))

@@ -1,0 +1,39 @@
+"""kernel_error: its definition, its scalar, its points, its errors."""
+
+import numpy as np
+import pytest
+from sklearn.kernel_approximation import RBFSampler
+
+from bochner import RandomFeatures, kernels, metrics
+from checks import data
+
+X = data(300, 4)
+FEATURES = RandomFeatures(64, gamma=0.2, random_state=0).fit(X)
+
+
+def test_definition():
+    A, K = FEATURES.approximate_kernel(X), FEATURES.kernel_(X)
+    expected = np.linalg.norm(A - K) / np.linalg.norm(K)
+    assert metrics.kernel_error(FEATURES, X) == pytest.approx(expected)
+    best = min(np.linalg.norm(a * A - K) for a in np.linspace(0.5, 1.5, 2001))
+    scaled = metrics.kernel_error(FEATURES, X, scaled=True)
+    assert scaled == pytest.approx(best / np.linalg.norm(K), rel=1e-4)
+
+
+def test_points():
+    first = metrics.kernel_error(FEATURES, X, n_points=50)
+    assert first == metrics.kernel_error(FEATURES, X, n_points=50)
+    other = metrics.kernel_error(FEATURES, X, n_points=50, random_state=1)
+    assert first != other
+
+
+def test_any_transformer_with_a_kernel_given():
+    sampler = RBFSampler(gamma=0.2, n_components=64, random_state=0).fit(X)
+    assert 0 < metrics.kernel_error(sampler, X, kernel=kernels.Gaussian(0.2)) < 1
+    with pytest.raises(TypeError, match=r"RBFSampler has no kernel_; .* kernel="):
+        metrics.kernel_error(sampler, X)
+
+
+def test_bad_points():
+    with pytest.raises(ValueError, match="n_points must be a positive integer, got 0"):
+        metrics.kernel_error(FEATURES, X, n_points=0)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
@@ -50,7 +51,7 @@ def check_linear_map(linear: LinearMap) -> None:
         assert_allclose(
             np.vdot(applied, Z), np.vdot(X, adjoint), atol=tolerance * scale * n_out
         )
-        from_csr = op.apply(sparse.csr_matrix(X))
+        from_csr: Any = op.apply(sparse.csr_matrix(X))
         if sparse.issparse(from_csr):
             from_csr = from_csr.toarray()
         assert from_csr.dtype == dtype

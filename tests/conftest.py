@@ -9,7 +9,7 @@ import pytest
 # Before SciPy is first imported: scikit-learn's array-API check then runs, not skips.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
 
-from bochner import datasets  # noqa: E402
+from bochner import datasets
 
 
 @pytest.fixture

@@ -151,7 +151,7 @@ def test_an_error_stops_the_others_and_restores_blas(four_threads, error, where)
     """It is raised once; no block runs afterwards; the pool works on."""
     before = blas_threads()
     caller = threading.get_ident()
-    running: set[int] = set()
+    running = set()
     failed = threading.Event()
 
     def make_step():

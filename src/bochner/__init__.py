@@ -3,9 +3,9 @@
     law ──► projection ──► linear map ──► nonlinearity ──► weights ──► linear learner
     (kernel)   (spec)        (value)
 
-A kernel has a spectral law; a projection draws frequencies from it; a nonlinearity turns
-phases into features whose inner products approximate the kernel. Every part can be
-exchanged by itself, by name or by object.
+A kernel has a spectral law; a projection draws frequencies from it; a nonlinearity
+turns phases into features whose inner products approximate the kernel. Every part can
+be exchanged by itself, by name or by object.
 """
 
 from . import datasets, kernels, methods, metrics, nonlinearities, projections

@@ -19,15 +19,12 @@ REACH = 0.515625
 # ^ |r| may pass ½ by the rounding of n; beyond 2^-6 the phase is out of reach
 
 # sin(2πq)/q as a polynomial in q² on |q| ≤ ¼, lowest first (Chebyshev fits).
-F0, F1, F2, F3, F4 = np.array(
-    [6.283185280154407, -41.34168061334652, 81.60247636892518, -76.58117264427872]
-    + [39.7598270853191],
-    dtype=np.float32,
-)
-D0, D1, D2, D3, D4, D5, D6, D7 = (
-    [6.283185307179585, -41.341702240398284, 81.60524927557977, -76.70585968962867]
-    + [42.05868995395094, -15.09450614073429, 3.817365633469135, -0.6925067010720717]
-)
+F0, F1 = np.float32(6.283185280154407), np.float32(-41.34168061334652)
+F2, F3 = np.float32(81.60247636892518), np.float32(-76.58117264427872)
+F4 = np.float32(39.7598270853191)
+D0, D1, D2 = 6.283185307179585, -41.341702240398284, 81.60524927557977
+D3, D4, D5 = -76.70585968962867, 42.05868995395094, -15.09450614073429
+D6, D7 = 3.817365633469135, -0.6925067010720717
 
 # 'contract' lets a·b + c be one instruction; nothing that reorders a sum, so that an
 # element gives the same bits in a vector lane and in the tail of a row.
@@ -48,11 +45,15 @@ def _coefficients(scale):
 @overload(_coefficients)
 def _coefficients_of_type(scale):
     if scale == types.float32:
-        return lambda scale: (scale * F0, scale * F1, scale * F2, scale * F3, scale * F4)
 
-    def coefficients(scale):
-        low = (scale * D0, scale * D1, scale * D2, scale * D3)
-        return (*low, scale * D4, scale * D5, scale * D6, scale * D7)
+        def coefficients(scale):
+            return (scale * F0, scale * F1, scale * F2, scale * F3, scale * F4)
+
+    else:
+
+        def coefficients(scale):
+            low = (scale * D0, scale * D1, scale * D2, scale * D3)
+            return (*low, scale * D4, scale * D5, scale * D6, scale * D7)
 
     return coefficients
 

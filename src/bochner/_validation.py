@@ -48,7 +48,7 @@ def check_positive_array(owner: str, name: str, value: Any, hint: str = "") -> A
         )
     if not (np.isfinite(array) & (array > 0)).all():
         raise ValueError(
-            f"{owner}: every entry of {name} must be positive and finite, got {value!r}."
+            f"{owner}: every entry of {name} must be positive; got {value!r}."
         )
     return array.astype(np.float64)
 
@@ -74,4 +74,3 @@ def read_only(array: np.ndarray) -> np.ndarray:
     view = array.view(np.ndarray)
     view.flags.writeable = False
     return view
-

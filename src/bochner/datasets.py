@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +21,10 @@ IMAGES = frozenset({"mnist", "fashion_mnist", "cifar10_20k", "orl_faces"})
 def load(name: str) -> Bunch:
     """Load a data set as training and test part.
 
-    "digits" is built in. Other names are looked up as ``<name>.npz`` in the folder that
-    the environment variable BOCHNER_DATA names, then on OpenML through scikit-learn.
-    Numbers become float32, 8-bit images are divided by 255, sparse data stays CSR. A set
-    without a split of its own is split 80/20 with seed 0.
+    "digits" is built in. Other names are looked up as ``<name>.npz`` in the folder
+    that the environment variable BOCHNER_DATA names, then on OpenML through
+    scikit-learn. Numbers become float32, 8-bit images are divided by 255, sparse data
+    stays CSR. A set without a split of its own is split 80/20 with seed 0.
 
     Parameters
     ----------
@@ -47,9 +47,8 @@ def load(name: str) -> Bunch:
         )
     if name == "digits":
         return _split(*_digits())
-    path = _folder() / f"{name}.npz" if _folder() else None
-    if path is not None and path.parent == _folder() and path.is_file():
-        return _from_file(path)
+    if name in available():
+        return _from_file(Path(os.environ[VARIABLE]) / f"{name}.npz")
     return _split(*_from_openml(name))
 
 
@@ -62,14 +61,9 @@ def available() -> list[str]:
     >>> "digits" in datasets.available()
     True
     """
-    folder = _folder()
-    files = folder.glob("*.npz") if folder else ()
+    folder = os.environ.get(VARIABLE)
+    files = Path(folder).glob("*.npz") if folder else ()
     return sorted({"digits", *(file.stem for file in files)})
-
-
-def _folder() -> Path | None:
-    value = os.environ.get(VARIABLE)
-    return Path(value) if value else None
 
 
 def _digits() -> tuple[np.ndarray, np.ndarray]:
@@ -81,16 +75,15 @@ def _digits() -> tuple[np.ndarray, np.ndarray]:
 
 def _from_file(path: Path) -> Bunch:
     with np.load(path, allow_pickle=False) as arrays:
-        clean: Callable[[str], Any] = lambda key: _clean(arrays, key, path.stem)  # noqa: E731
         if _has(arrays, "X_train"):
             return Bunch(
-                X_train=clean("X_train"),
+                X_train=_clean(arrays, "X_train", path.stem),
                 y_train=arrays["y_train"],
-                X_test=clean("X_test"),
+                X_test=_clean(arrays, "X_test", path.stem),
                 y_test=arrays["y_test"],
             )
         if _has(arrays, "X") and "y" in arrays:
-            return _split(clean("X"), arrays["y"])
+            return _split(_clean(arrays, "X", path.stem), arrays["y"])
         raise ValueError(
             f"datasets.load: {path.name} holds {', '.join(arrays)}; a data set needs X "
             "and y, or X_train, y_train, X_test and y_test."
@@ -102,7 +95,7 @@ def _has(arrays: Mapping[str, np.ndarray], key: str) -> bool:
 
 
 def _clean(arrays: Mapping[str, np.ndarray], key: str, name: str) -> Any:
-    """X in float32: CSR from its parts, pixels in [0, 1], integers times their scale."""
+    """X in float32: CSR from its parts, pixels in [0, 1], integers rescaled."""
     if f"{key}_data" in arrays:
         parts = [arrays[f"{key}_{part}"] for part in ("data", "indices", "indptr")]
         shape = tuple(arrays[f"{key}_shape"])

@@ -223,7 +223,7 @@ class _LengthScale(Kernel):
         return (0.5 / gamma) ** 0.5
 
     def _scale(self) -> Any:
-        return 1.0 / self.length_scale  # type: ignore[attr-defined]
+        return 1.0 / self.length_scale
 
 
 class Matern(_LengthScale):

@@ -1,7 +1,8 @@
-"""RandomFeatures: the scikit-learn face of law → projection → nonlinearity → weights."""
+"""RandomFeatures: the scikit-learn face of law → projection → nonlinearity."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -96,7 +97,7 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Resolve the bandwidth on X and draw the map; only X's scale and shape count."""
+        """Resolve the bandwidth on X and draw the map for its features."""
         X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS)
         nonlinearity, projection = self._parts()
         kernel = self._kernel(nonlinearity).resolve(X)
@@ -144,7 +145,7 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def _kernel(self, nonlinearity: Nonlinearity) -> Kernel:
         if self.kernel is None:
             return nonlinearity.default_kernel(self.gamma)
-        known = {name: lambda k=k: k.with_gamma(self.gamma) for name, k in KERNELS.items()}
+        known = {name: partial(k.with_gamma, self.gamma) for name, k in KERNELS.items()}
         return check_choice(type(self).__name__, "kernel", self.kernel, known, Kernel)
 
     @property

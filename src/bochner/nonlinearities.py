@@ -71,7 +71,7 @@ class CosSin(Nonlinearity):
     Examples
     --------
     >>> from bochner import RandomFeatures
-    >>> F = RandomFeatures(8, nonlinearity="cos_sin", random_state=0).fit_transform([[1.0]])
+    >>> F = RandomFeatures(8, nonlinearity="cos_sin").fit_transform([[1.0]])
     >>> float((F**2).sum().round(12))
     1.0
     """
@@ -102,7 +102,7 @@ class Cos(Nonlinearity):
     Examples
     --------
     >>> from bochner import RandomFeatures
-    >>> RandomFeatures(7, nonlinearity="cos", random_state=0).fit_transform([[1.0]]).shape
+    >>> RandomFeatures(7, nonlinearity="cos").fit_transform([[1.0]]).shape
     (1, 7)
     """
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.stats import norm
+from scipy.stats import norm, t
 
 from bochner import kernels, methods, metrics
 from checks import ALPHA, check_unbiased, iid_variance
@@ -50,8 +50,6 @@ def test_error_is_the_derived_one(make, kernel, global_seed):
     Over 16 seeds the mean square lies within a normal bound whose standard error is
     estimated from the same seeds (t quantile, 15 degrees, at ALPHA).
     """
-    from scipy.stats import t
-
     X = np.random.default_rng(global_seed).normal(size=(80, 3))
     squares, seeds = [], 16
     for seed in range(seeds):
@@ -83,12 +81,9 @@ def test_error_falls_as_one_over_root_m(global_seed):
     sizes = [64, 256, 1024, 4096, 16384]
     logs = []
     for size in sizes:
-        errors = [
-            metrics.kernel_error(
-                methods.rff(size, gamma=0.1, random_state=100 * global_seed + s).fit(X), X
-            )
-            for s in range(8)
-        ]
+        seeds = range(100 * global_seed, 100 * global_seed + 8)
+        maps = [methods.rff(size, gamma=0.1, random_state=s).fit(X) for s in seeds]
+        errors = [metrics.kernel_error(features, X) for features in maps]
         logs.append(0.5 * np.log(np.mean(np.square(errors))))
     slope = np.polyfit(np.log(sizes), logs, 1)[0]
     assert abs(slope + 0.5) < norm.isf(ALPHA / 2) * 0.03

@@ -43,7 +43,7 @@ class Matrix(LinearMap):
         return Z @ self.transposed.T
 
     def astype(self, dtype: Any) -> Self:
-        return self if self.dtype == dtype else type(self)(self.transposed.astype(dtype))
+        return type(self)(self.transposed.astype(dtype, copy=False))
 
     def to_dense(self) -> np.ndarray:
         return self.transposed.T
@@ -72,7 +72,7 @@ class Scale(LinearMap):
         return Z * self.factors
 
     def astype(self, dtype: Any) -> Self:
-        return self if self.dtype == dtype else type(self)(self.factors.astype(dtype))
+        return type(self)(self.factors.astype(dtype, copy=False))
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ class LinearMap:
         raise NotImplementedError
 
     def astype(self, dtype: Any) -> Self:
-        """The same map in another floating type; itself where it has that type."""
+        """The same map in another floating type, sharing what already has it."""
         raise NotImplementedError
 
     def to_dense(self) -> np.ndarray:

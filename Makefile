@@ -1,0 +1,46 @@
+# Two commands: `make demo` and `make test`. Each builds .venv first if it is missing.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+MINIMUM := .venv-minimum
+INSTALL := pip install --quiet --disable-pip-version-check
+
+.PHONY: demo test test-minimum lint format bench clean
+
+$(VENV)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/$(INSTALL) --editable '.[dev]'
+	touch $@
+
+demo: $(VENV)/.installed  ## random features against the exact kernel: a table, a plot
+	$(BIN)/python examples/demo.py
+
+test: $(VENV)/.installed  ## the whole test suite
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/.installed  ## style, types, spelling
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/codespell
+
+format: $(VENV)/.installed
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/.installed  ## speed against the peers, as ratios from one run
+	$(BIN)/python -m benchmarks all
+
+# The oldest versions that pyproject.toml allows, so that its bounds are true.
+$(MINIMUM)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(MINIMUM)
+	$(MINIMUM)/bin/$(INSTALL) numpy==2.0.0 scipy==1.14.0 scikit-learn==1.6.0 \
+		numba==0.61.0 threadpoolctl==3.5.0 pytest==8.3.0 polars==1.0.0 \
+		pandas==2.2.2 --editable '.[test]'
+	touch $@
+
+test-minimum: $(MINIMUM)/.installed
+	$(MINIMUM)/bin/python -m pytest tests
+
+clean:
+	rm -rf $(VENV) $(MINIMUM) .pytest_cache .mypy_cache .ruff_cache .hypothesis

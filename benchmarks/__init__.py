@@ -1,0 +1,1 @@
+"""Benchmarks: ours and peers in one run, as ratios. `python -m benchmarks --help`."""

@@ -1,0 +1,23 @@
+"""`python -m benchmarks transform`: run one benchmark, or all."""
+
+from __future__ import annotations
+
+import argparse
+
+from . import startup, transform
+
+BENCHMARKS = {"transform": transform.run, "startup": startup.run}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("name", choices=[*BENCHMARKS, "all"])
+    parser.add_argument("--quick", action="store_true", help="small and rough")
+    arguments = parser.parse_args()
+    names = BENCHMARKS if arguments.name == "all" else [arguments.name]
+    for name in names:
+        BENCHMARKS[name](quick=arguments.quick)
+
+
+if __name__ == "__main__":
+    main()

@@ -34,7 +34,7 @@ bench: $(VENV)/.installed  ## speed against the peers, as ratios from one run
 # The oldest versions that pyproject.toml allows, so that its bounds are true.
 $(MINIMUM)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(MINIMUM)
-	$(MINIMUM)/bin/$(INSTALL) numpy==2.0.0 scipy==1.14.0 scikit-learn==1.6.0 \
+	$(MINIMUM)/bin/$(INSTALL) numpy==2.0.0 scipy==1.15.0 scikit-learn==1.6.0 \
 		numba==0.61.0 threadpoolctl==3.5.0 pytest==8.3.0 polars==1.0.0 \
 		pandas==2.2.2 --editable '.[test]'
 	touch $@

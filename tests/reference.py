@@ -53,3 +53,46 @@ def rational_quadratic(delta, alpha, length_scale):
 def spherical(delta, radius):
     r = np.sqrt(((delta / radius) ** 2).sum())
     return 1 - 1.5 * r + 0.5 * r**3 if r < 1 else 0.0
+
+
+def hadamard(d: int) -> np.ndarray:
+    """The ±1 Hadamard matrix by its recursion."""
+    H = np.ones((1, 1))
+    while len(H) < d:
+        H = np.block([[H, H], [H, -H]])
+    return H
+
+
+def circulant(r: np.ndarray) -> np.ndarray:
+    """Entry (i, j) is r_{i−j mod d}."""
+    d = len(r)
+    return np.array([[r[(i - j) % d] for j in range(d)] for i in range(d)])
+
+
+def sorf_block(signs: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    """diag(scale) H D₃ H D₂ H D₁, the signs in the order they act."""
+    d = signs.shape[1]
+    W = np.eye(d)
+    for sign in signs:
+        W = hadamard(d) @ (sign[:, None] * W)
+    return scale[:, None] * W
+
+
+def fastfood_block(B, order, G, scale) -> np.ndarray:
+    """diag(scale) H G Π H B."""
+    H = hadamard(len(B))
+    permutation = np.eye(len(B))[order]
+    return np.diag(scale) @ H @ np.diag(G) @ permutation @ H @ np.diag(B)
+
+
+def block_mean(delta: np.ndarray, b: int, gamma: float) -> float:
+    """E_B exp(−γ(d/b)‖δ_B‖²) over all subsets B of size b, one by one."""
+    from itertools import combinations
+
+    d = len(delta)
+    subsets = combinations(range(d), b)
+    values = [
+        np.exp(-gamma * d / b * sum(delta[i] ** 2 for i in subset))
+        for subset in subsets
+    ]
+    return float(np.mean(values))

@@ -7,8 +7,8 @@ from scipy import stats
 
 from bochner import kernels, laws
 from bochner._random import Stream
+from checks import ALPHA
 
-ALPHA = 1e-6
 KERNELS = [
     kernels.Gaussian(0.7),
     kernels.Laplacian(0.4),

@@ -16,28 +16,55 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import reference
-from bochner import RandomFeatures, kernels, methods, nonlinearities, projections
+from bochner import (
+    RandomFeatures,
+    RandomProjection,
+    kernels,
+    methods,
+    nonlinearities,
+    projections,
+)
 from checks import check_feature_map, check_prefix, data
 
-METHODS = [
+BY_BLAS = [
     pytest.param(methods.rff, id="rff"),
     pytest.param(partial(methods.rff, nonlinearity="cos"), id="rff-cos"),
-    pytest.param(partial(methods.rff, gamma=[1, 2, 3, 4, 5]), id="ard"),
-    pytest.param(partial(methods.rff, kernel="laplacian"), id="l1"),
+    pytest.param(partial(methods.rff, gamma=[1, 2, 3, 4, 5]), id="rff-ard"),
+    pytest.param(partial(methods.rff, kernel="laplacian"), id="rff-l1"),
+    pytest.param(methods.orf, id="orf"),
+    pytest.param(methods.qmc, id="qmc"),
+    pytest.param(partial(methods.qmc, sequence="sobol"), id="sobol"),
+    pytest.param(methods.circulant, id="circulant"),
 ]
+TO_THE_BIT = [
+    pytest.param(methods.sorf, id="sorf"),
+    pytest.param(partial(methods.sorf, gamma=[1, 2, 3, 4, 5]), id="sorf-ard"),
+    pytest.param(methods.fastfood, id="fastfood"),
+    pytest.param(partial(methods.block_diagonal, block_size=2), id="block"),
+    pytest.param(partial(methods.block_diagonal, block_size="paper"), id="block-paper"),
+]
+METHODS = BY_BLAS + TO_THE_BIT
+"""Every method: one line adds it to the contract, on the right side of it."""
 
 
-@pytest.mark.parametrize("make", METHODS)
+@pytest.mark.parametrize("make", BY_BLAS)
 def test_contract(make):
     check_feature_map(make)
 
 
-@pytest.mark.parametrize("make", METHODS)
+@pytest.mark.parametrize("make", TO_THE_BIT)
+def test_contract_to_the_bit(make):
+    check_feature_map(make, exact=True)
+
+
+@pytest.mark.parametrize("make", [m for m in METHODS if m.id != "block-paper"])
 def test_prefix(make):
     check_prefix(make)
 
 
-@parametrize_with_checks([RandomFeatures(), RandomFeatures(nonlinearity="cos")])
+@parametrize_with_checks(
+    [RandomFeatures(), RandomFeatures(nonlinearity="cos"), RandomProjection()]
+)
 def test_scikit_learn(estimator, check):
     check(estimator)
 
@@ -53,7 +80,7 @@ def test_features_are_the_formula(dtype):
     assert np.sqrt(32) * error < bound
     features = RandomFeatures(64, gamma=0.3, nonlinearity="cos", random_state=0).fit(X)
     Z = X.astype(float) @ features.feature_map_.linear.to_dense().astype(float).T
-    exact = reference.cos_phase(Z, features.feature_map_.nonlinearity.phases)
+    exact = reference.cos_phase(Z, features.feature_map_.nonlinearity.biases)
     assert np.sqrt(64) * abs(features.transform(X) - exact).max() < bound
 
 
@@ -112,7 +139,9 @@ def test_frames(frame, columns):
 
 def test_names_and_objects_are_the_same():
     X = data(20, 3)
-    by_name = RandomFeatures(16, kernel="matern", gamma=0.5, random_state=0)
+    by_name = RandomFeatures(
+        16, kernel="matern", gamma=0.5, projection="dense", random_state=0
+    )
     by_object = RandomFeatures(
         16,
         kernel=kernels.Matern(length_scale=1.0),
@@ -157,7 +186,7 @@ def test_approximate_kernel():
 def test_one_component_is_a_cosine_with_a_phase():
     features = RandomFeatures(1, random_state=0).fit(data(20, 3))
     assert features.transform(data(20, 3)).shape == (20, 1)
-    assert features.feature_map_.nonlinearity.phases.shape == (1,)
+    assert features.feature_map_.nonlinearity.biases.shape == (1,)
 
 
 BAD = [
@@ -170,7 +199,11 @@ BAD = [
     ({"gamma": "wide"}, ValueError, "'scale', 'median', 'knn', 'cnm'; got 'wide'"),
     ({"kernel": "poly"}, ValueError, "kernel must be one of 'gaussian'.*got 'poly'"),
     ({"kernel": 3}, TypeError, "kernel must be one of"),
-    ({"projection": "x"}, ValueError, "projection must be one of 'auto', 'dense'"),
+    (
+        {"projection": "x"},
+        ValueError,
+        "projection must be one of 'auto', 'dense', 'orth",
+    ),
     ({"projection": projections.Dense}, TypeError, "or a Projection object"),
     ({"nonlinearity": "tanh"}, ValueError, "nonlinearity must be one of 'cos_sin'"),
     ({"compression": "zip"}, ValueError, "compression must be None, got 'zip'"),

@@ -10,19 +10,47 @@ from scipy import sparse
 import reference
 from bochner import kernels, projections
 from bochner._random import Stream
-from bochner.projections import Compose, Matrix, Projection, Scale
+from bochner.projections import (
+    Compose,
+    Matrix,
+    Pad,
+    Permute,
+    Projection,
+    Scale,
+    Stack,
+)
 from bochner.projections._product import csr_times_dense
+from bochner.projections.hadamard import Hadamard
 from checks import check_linear_map
 
 GAUSSIAN = kernels.Gaussian(0.5).spectral_law()
 
-PROJECTIONS = [projections.Dense()]
+PROJECTIONS = [
+    projections.Dense(),
+    projections.Orthogonal(),
+    projections.SORF(),
+    projections.Fastfood(),
+    projections.QMC("halton"),
+    projections.QMC("sobol"),
+    projections.BlockDiagonal(),
+    projections.BlockDiagonal("paper"),
+    projections.BlockDiagonal(1),
+    projections.Circulant(),
+    projections.PROJECTIONS["auto"](),
+]
 """Every projection that samples from a law: one line adds it to the contract."""
 
 ALGEBRA = [
     Matrix(np.arange(6.0).reshape(2, 3)),
     Scale(np.array([1.0, -2.0, 0.5])),
     Compose(Matrix(np.arange(6.0).reshape(3, 2)), Scale(np.array([1.0, -2.0, 0.5]))),
+    Stack((Matrix(np.arange(6.0).reshape(3, 2)), Scale(np.array([1.0, -2.0, 0.5])))),
+    Pad((5, 3)),
+    Pad((2, 3)),
+    Permute(np.array([2, 0, 1])),
+    Hadamard(8),
+    projections.Sparse().sample_isometry(11, 40, Stream(0)),
+    projections.Orthoprojector().sample_isometry(11, 40, Stream(0)),
 ]
 
 

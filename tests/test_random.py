@@ -6,8 +6,7 @@ from numpy.testing import assert_array_equal
 from scipy import stats
 
 from bochner._random import Stream, as_stream
-
-ALPHA = 1e-6
+from checks import ALPHA
 
 
 def test_fixed_values():

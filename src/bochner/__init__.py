@@ -8,19 +8,29 @@ turns phases into features whose inner products approximate the kernel. Every pa
 be exchanged by itself, by name or by object.
 """
 
-from . import datasets, kernels, methods, metrics, nonlinearities, projections
+from . import (
+    datasets,
+    kernels,
+    methods,
+    metrics,
+    nonlinearities,
+    projections,
+    theory,
+)
 from ._threads import threads
-from .maps import RandomFeatures
+from .maps import RandomFeatures, RandomProjection
 
 __version__ = "0.1.0.dev0"
 
 __all__ = [
     "RandomFeatures",
+    "RandomProjection",
     "datasets",
     "kernels",
     "methods",
     "metrics",
     "nonlinearities",
     "projections",
+    "theory",
     "threads",
 ]

@@ -6,27 +6,31 @@ rule is stated with σ², an ℓ1 kernel puts the ℓ1 distance in its place.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from ._distances import sample_distances
+from ._distances import as_float64, sample_distances
 
 MEDIAN_ROWS = 2000
 NEIGHBOUR_ROWS = 1000
 NEIGHBOUR = 50
+BLOCK_ENTRIES = 1 << 20
+ROUNDING = 1e-28
+"""Square of a relative difference that float64 cannot tell from none."""
 
 
 def scale(X: Any, metric: str) -> float:
-    """1/(d · var X), scikit-learn's "scale"; O(nd)."""
-    if sparse.issparse(X):
-        mean = X.mean(dtype=np.float64)
-        variance = X.multiply(X).mean(dtype=np.float64) - mean**2
-    else:
-        variance = X.var(dtype=np.float64)
-    return _reciprocal(X.shape[1] * variance)
+    """1/(d · var X), scikit-learn's "scale"; O(nd) time, a block of rows of memory."""
+    n, d = X.shape
+    stored = X.data if sparse.issparse(X) else X
+    zeros = n * d - stored.size
+    mean = sum(block.sum() for block in _blocks(stored)) / (n * d)
+    squares = sum(((block - mean) ** 2).sum() for block in _blocks(stored))
+    variance = (squares + zeros * mean**2) / (n * d)
+    return _reciprocal(d * variance, d * mean**2)
 
 
 def median(X: Any, metric: str) -> float:
@@ -37,17 +41,17 @@ def median(X: Any, metric: str) -> float:
     if middle == 0 and pairs.any():
         # More than half of the pairs coincide: ask those that do not.
         middle = np.median(pairs[pairs > 0])
-    return _reciprocal(float(middle))
+    return _reciprocal(float(middle), _size(X, metric))
 
 
 def knn(X: Any, metric: str) -> float:
     """1/(2σ²), σ the mean distance to the 50th neighbour among 1000 rows."""
-    return _reciprocal(2 * _neighbour_distance(X, metric))
+    return _reciprocal(2 * _neighbour_distance(X, metric), _size(X, metric))
 
 
 def cnm(X: Any, metric: str) -> float:
     """2/σ² with the σ of "knn": the compact-maps paper's rule; narrow in practice."""
-    return _reciprocal(0.5 * _neighbour_distance(X, metric))
+    return _reciprocal(0.5 * _neighbour_distance(X, metric), _size(X, metric))
 
 
 RULES: dict[str, Callable[[Any, str], float]] = {
@@ -68,6 +72,23 @@ def _neighbour_distance(X: Any, metric: str) -> float:
     return float(np.sqrt(nearest).mean() ** 2)
 
 
-def _reciprocal(value: float) -> float:
-    """1/value, or 1 on constant data, where every bandwidth gives the same map."""
-    return 1.0 / value if value > np.finfo(np.float64).tiny else 1.0
+def _blocks(X: np.ndarray) -> Iterator[np.ndarray]:
+    """X, along its first axis, in float64 pieces of moderate size."""
+    rows = max(1, BLOCK_ENTRIES * len(X) // max(1, X.size))
+    for start in range(0, len(X), rows):
+        yield X[start : start + rows].astype(np.float64)
+
+
+def _size(X: Any, metric: str) -> float:
+    """The distance of a typical row from the origin, beside which rounding is seen."""
+    row = abs(as_float64(X[:1]))
+    return float((row**2 if metric == "sqeuclidean" else row).sum())
+
+
+def _reciprocal(value: float, size: float) -> float:
+    """1/value, or 1 on constant data, where every bandwidth gives the same map.
+
+    Constant is what differs by no more than rounding does at this size.
+    """
+    tiny = np.finfo(np.float64).tiny
+    return 1.0 / value if value > max(tiny, ROUNDING * size) else 1.0

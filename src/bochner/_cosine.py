@@ -81,19 +81,19 @@ def _sine_of_type(q, c):
 
 
 @njit(**OPTIONS)
-def cos_phase(Z, phases, scale, out):
-    """out = scale · cos(Z + 2π·phases), phases in turns; Z, out (n, m); n·m steps."""
+def cos_phase(Z, biases, scale, out):
+    """out = scale · cos(Z + 2π·biases), biases in turns; Z, out (n, m); n·m steps."""
     real = Z.dtype.type
     head = real(TURNS)
     tail = real((TURNS - head) + TURNS_TAIL)
     quarter, reach = real(0.25), real(REACH)
     scaled = _coefficients(scale)
-    m = phases.size
+    m = biases.size
     for i in range(Z.shape[0]):
         z, f = Z[i, :m], out[i, :m]
         for j in range(m):
-            n = np.rint(_fma(z[j], head, phases[j]))
-            r = _fma(z[j], tail, _fma(z[j], head, -n)) + phases[j]
+            n = np.rint(_fma(z[j], head, biases[j]))
+            r = _fma(z[j], tail, _fma(z[j], head, -n)) + biases[j]
             f[j] = _sine(quarter - min(abs(r), reach), scaled)
 
 

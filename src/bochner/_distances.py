@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from ._random import Stream
 
@@ -12,12 +13,11 @@ from ._random import Stream
 def distances(X: Any, Y: Any, metric: str) -> np.ndarray:
     """‖x − y‖² ("sqeuclidean") or ‖x − y‖₁ ("cityblock"), (n, n') float64.
 
-    Dense or CSR rows. Time O(n n' d); memory of the result and of float64 copies.
+    Float64 rows, dense or CSR (canonical). Time O(n n' d); memory of the result.
     """
     # Imported on use: sklearn.metrics would double the time of `import bochner`.
     from sklearn.metrics.pairwise import euclidean_distances, manhattan_distances
 
-    X, Y = X.astype(np.float64, copy=False), Y.astype(np.float64, copy=False)
     if metric == "cityblock":
         return manhattan_distances(X, Y)
     return euclidean_distances(X, Y, squared=True)
@@ -29,6 +29,19 @@ def sample_distances(X: Any, n_rows: int, metric: str) -> np.ndarray:
     The rows depend on X's length alone, so a bandwidth is a function of the data.
     """
     rows = Stream(0).child("bandwidth").subset(X.shape[0], n_rows)
-    D = distances(X[rows], X[rows], metric)
+    chosen = as_float64(X[rows])
+    centred = chosen if sparse.issparse(chosen) else chosen - chosen.mean(axis=0)
+    D = distances(centred, centred, metric)
     np.fill_diagonal(D, 0)
     return D
+
+
+def as_float64(X: Any) -> Any:
+    """A float64 copy of dense or CSR rows, the CSR one canonical.
+
+    scikit-learn's distances read duplicate entries as they stand, or sum them in place.
+    """
+    X = X.astype(np.float64)
+    if sparse.issparse(X):
+        X.sum_duplicates()
+    return X

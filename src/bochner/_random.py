@@ -2,8 +2,9 @@
 
 NumPy fixes the bit stream of `Philox` and the hashing of `SeedSequence` across
 versions, but not the methods of its `Generator`. Every draw here is therefore raw
-64-bit words put through a transform of ours, so a seed means the same matrix for as
-long as this file does, and can stand in for it.
+64-bit words put through a transform of ours (the quantile functions are SciPy's), so a
+seed means the same matrix, to rounding, for as long as this file does, and can stand in
+for it.
 
 A `Stream` is addressed by a path of roles. Children depend on the path alone, never
 on what was drawn before, so changing one part leaves the draws of the others alone.
@@ -43,6 +44,10 @@ class Stream:
         """The independent stream of a role (a name) or of a block (its number)."""
         key = zlib.crc32(role.encode()) if isinstance(role, str) else role
         return Stream(self._entropy, (*self._path, key))
+
+    def generator(self) -> np.random.Generator:
+        """A NumPy generator on this stream's bits, for libraries that ask for one."""
+        return np.random.Generator(self._bits)
 
     def words(self, *shape: int) -> np.ndarray:
         """Raw 64-bit words, uint64."""

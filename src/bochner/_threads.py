@@ -24,6 +24,12 @@ from ._validation import check_count
 SCRATCH_BYTES = 4 << 20
 """Scratch of one thread: past it, projections fall out of the shared cache."""
 
+ALL_SCRATCH_BYTES = 32 << 20
+"""Scratch of all threads: half of what `transform` may use beside its output."""
+
+MIN_BLOCK_ROWS = 8
+"""Rows that structured maps take at a time, as lanes of a vector."""
+
 MAX_BLOCK_ROWS = 256
 """More rows no longer help BLAS, which repacks the frequencies once per block."""
 
@@ -78,7 +84,9 @@ def _environment_limit() -> int:
 
 def block_rows(n_columns: int, itemsize: int) -> int:
     """Rows of a block whose scratch of n_columns stays in the cache."""
-    return max(8, min(MAX_BLOCK_ROWS, SCRATCH_BYTES // max(1, n_columns * itemsize)))
+    scratch = min(SCRATCH_BYTES, ALL_SCRATCH_BYTES // n_threads())
+    fitting = scratch // max(1, n_columns * itemsize)
+    return max(MIN_BLOCK_ROWS, min(MAX_BLOCK_ROWS, fitting))
 
 
 def for_row_blocks(
@@ -90,15 +98,21 @@ def for_row_blocks(
     error or interrupt stops the others at their next block, and is raised once they
     have stopped.
     """
+    rows = min(rows, _shares(n_rows))
     starts = range(0, n_rows, rows)
     blocks = [slice(start, min(start + rows, n_rows)) for start in starts]
-    small = n_rows * n_columns < INLINE_OUTPUTS
-    n_workers = 1 if small or _inside_pool() else min(n_threads(), len(blocks))
-    if small:
+    if n_rows * n_columns < INLINE_OUTPUTS:
         _Share(make_step, blocks).work()
         return
+    n_workers = 1 if _inside_pool() else min(n_threads(), len(blocks))
     with _one_blas_thread:
         _run(_Share(make_step, blocks), n_workers)
+
+
+def _shares(n_rows: int) -> int:
+    """Rows of a block that leaves every thread some work, in whole lanes."""
+    each = -(-n_rows // n_threads())
+    return max(MIN_BLOCK_ROWS, -(-each // MIN_BLOCK_ROWS) * MIN_BLOCK_ROWS)
 
 
 class _Share:
@@ -125,8 +139,10 @@ class _Share:
 
 
 def _run(share: _Share, n_workers: int) -> None:
-    helpers = [_submit(share.work) for _ in range(n_workers - 1)]
+    helpers: list[Future] = []
     try:
+        for _ in range(n_workers - 1):
+            helpers += _submit(share.work)
         share.work()
         _await(helpers)
     except BaseException:
@@ -151,7 +167,8 @@ def _enter_pool() -> None:
     _inside.pool = True
 
 
-def _submit(work: Callable[[], None]) -> Future:
+def _submit(work: Callable[[], None]) -> list[Future]:
+    """One helper, or none where the interpreter is shutting down."""
     global _pool, _pool_size
     with _lock:
         if _pool is None or _pool_size < n_threads() - 1:
@@ -160,7 +177,10 @@ def _submit(work: Callable[[], None]) -> Future:
             _pool = ThreadPoolExecutor(
                 _pool_size, thread_name_prefix="bochner", initializer=_enter_pool
             )
-        return _pool.submit(work)
+        try:
+            return [_pool.submit(work)]
+        except RuntimeError:
+            return []
 
 
 class _OneBlasThread:
@@ -183,8 +203,9 @@ class _OneBlasThread:
 
     def __exit__(self, *error: object) -> None:
         with self._lock:
-            self._inside -= 1
-            if self._inside == 0:
+            # a child forked inside a step leaves what its parent entered
+            self._inside = max(0, self._inside - 1)
+            if self._inside == 0 and self._limiter is not None:
                 self._limiter.restore_original_limits()
 
     def after_fork(self) -> None:
@@ -209,4 +230,5 @@ def _after_fork() -> None:
     _one_blas_thread.after_fork()
 
 
-os.register_at_fork(after_in_child=_after_fork)
+if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
+    os.register_at_fork(after_in_child=_after_fork)

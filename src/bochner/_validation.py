@@ -69,6 +69,15 @@ def check_choice(
     )
 
 
+def check_option(owner: str, name: str, value: Any, options: tuple) -> None:
+    """One of a few fixed values."""
+    if not any(value is option or value == option for option in options):
+        raise ValueError(
+            f"{owner}: {name} must be one of {', '.join(map(repr, options))}; "
+            f"got {value!r}."
+        )
+
+
 def read_only(array: np.ndarray) -> np.ndarray:
     """A read-only view: compiled kernels then see one array type, whatever came."""
     view = array.view(np.ndarray)

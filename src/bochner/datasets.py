@@ -18,6 +18,10 @@ IMAGES = frozenset({"mnist", "fashion_mnist", "cifar10_20k", "orl_faces"})
 """Sets of 8-bit pixels, which are brought to [0, 1]."""
 
 
+OPENML = {"mnist": "mnist_784", "fashion_mnist": "Fashion-MNIST"}
+"""Names that differ on OpenML."""
+
+
 def load(name: str) -> Bunch:
     """Load a data set as training and test part.
 
@@ -100,12 +104,15 @@ def _clean(arrays: Mapping[str, np.ndarray], key: str, name: str) -> Any:
         parts = [arrays[f"{key}_{part}"] for part in ("data", "indices", "indptr")]
         shape = tuple(arrays[f"{key}_shape"])
         return sparse.csr_matrix(tuple(parts), shape=shape).astype(np.float32)
-    X = np.ascontiguousarray(arrays[key], dtype=np.float32)
-    if name in IMAGES:
-        X /= 255
+    X = _pixels(np.ascontiguousarray(arrays[key], dtype=np.float32), name)
     if "scale" in arrays:
-        X *= arrays["scale"]
+        # one number, or one per channel of interleaved channels
+        X *= np.resize(arrays["scale"], X.shape[1]).astype(np.float32)
     return X
+
+
+def _pixels(X: np.ndarray, name: str) -> np.ndarray:
+    return X / np.float32(255) if name in IMAGES else X
 
 
 def _split(X: Any, y: np.ndarray) -> Bunch:
@@ -119,11 +126,11 @@ def _from_openml(name: str) -> tuple[Any, np.ndarray]:
     from sklearn.datasets import fetch_openml
 
     try:
-        bunch = fetch_openml(name, as_frame=False, parser="auto")
-    except OSError as error:  # no network, or no such name there
+        bunch = fetch_openml(OPENML.get(name, name), as_frame=False, parser="auto")
+        return _pixels(bunch.data.astype(np.float32), name), bunch.target
+    except (OSError, ValueError) as error:  # no network, no such name, no numbers
         raise ValueError(
             f"datasets.load: no data set {name!r}: it is not among "
-            f"{', '.join(available())}, and OpenML could not be reached ({error}). "
+            f"{', '.join(available())}, and OpenML did not give it ({error}). "
             f"Set {VARIABLE} to a folder that holds {name}.npz."
         ) from error
-    return bunch.data.astype(np.float32), bunch.target

@@ -6,18 +6,21 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+from scipy import sparse
 
 from ._threads import Step, block_rows, for_row_blocks
+from ._validation import FLOATS
 from .nonlinearities import SampledNonlinearity
 from .projections import LinearMap
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class FeatureMap:
     """φ(x) = weights ∘ nonlinearity(W x): an immutable, pure function of each row.
 
     Rows are walked in blocks that fit the cache: project, apply the nonlinearity, write
-    the output once. Memory: the output and one block of projections per thread.
+    the output once. Memory: the output and one block of projections per thread; where
+    rows come in another floating type than the map's, a copy of the map in theirs.
 
     Parameters
     ----------
@@ -51,6 +54,7 @@ class FeatureMap:
 
     def __call__(self, X: Any) -> np.ndarray:
         """Features of dense or CSR rows X, (n, n_features), in X's floating type."""
+        check_block(X, self.linear)
         return self.astype(X.dtype)._apply(X)
 
     def _apply(self, X: Any) -> np.ndarray:
@@ -72,3 +76,29 @@ class FeatureMap:
 
         for_row_blocks(make_step, len(F), rows, self.n_components)
         return F
+
+
+def project(linear: LinearMap, X: Any) -> np.ndarray:
+    """X Wᵀ block by block, (n, n_out), in X's floating type."""
+    check_block(X, linear)
+    linear = linear.astype(X.dtype)
+    Z = np.empty((X.shape[0], linear.shape[0]), dtype=X.dtype)
+    rows = block_rows(linear.shape[0], Z.itemsize)
+
+    def step(block: slice) -> None:
+        linear.apply(X[block], out=Z[block])
+
+    # work is what is read or written, whichever is more
+    for_row_blocks(lambda: step, len(Z), rows, max(linear.shape))
+    return Z
+
+
+def check_block(X: Any, linear: LinearMap) -> None:
+    """What compiled code below takes on trust: floats, dense or CSR, the width."""
+    if X.dtype not in FLOATS or X.ndim != 2 or X.shape[1] != linear.shape[1]:
+        raise ValueError(
+            f"A map of {linear.shape[1]} features takes two-dimensional float32 or "
+            f"float64 rows; got shape {X.shape} of {X.dtype}."
+        )
+    if sparse.issparse(X) and X.format != "csr":
+        raise ValueError(f"Sparse rows must be CSR, got {X.format}; use X.tocsr().")

@@ -18,25 +18,24 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.special import gammaln, kve
+from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 
 from . import laws
 from ._bandwidth import RULES
-from ._distances import distances
+from ._distances import as_float64, distances
 from ._threads import block_rows, for_row_blocks
 from ._validation import check_positive, check_positive_array, check_rows
 
 
 class Kernel(BaseEstimator):
-    """A kernel κ(distance(s ∘ x, s ∘ y)) with s from its bandwidth.
+    """The characteristic function of a spectral law, at s ∘ (x − y).
 
-    Subclasses name the bandwidth parameter and the metric, and give the scale s, the
-    profile κ and the spectral law at s = 1.
+    Subclasses name the bandwidth parameter, and give the scale s that it puts on the
+    inputs and the law at s = 1.
     """
 
     _bandwidth_name = "gamma"
-    _metric = "sqeuclidean"
     _rules: ClassVar = RULES
 
     @classmethod
@@ -51,7 +50,7 @@ class Kernel(BaseEstimator):
         name = type(self).__name__
         value = getattr(self, self._bandwidth_name)
         if isinstance(value, str) and value in self._rules:
-            value = self._from_gamma(self._rules[value](X, self._metric))
+            value = self._from_gamma(self._rules[value](X, self._law(1.0).metric))
         hint = " or one per feature"
         if self._rules:
             hint += f", or one of {', '.join(map(repr, self._rules))}"
@@ -72,26 +71,38 @@ class Kernel(BaseEstimator):
         memory of the result, two float64 copies of the inputs and one block.
         """
         X = check_rows(X, type(self).__name__)
-        Z = X if Y is None else check_rows(Y, type(self).__name__)
-        if X.shape[1] != Z.shape[1]:
+        others = X if Y is None else check_rows(Y, type(self).__name__)
+        if X.shape[1] != others.shape[1]:
             raise ValueError(
                 f"{type(self).__name__}: X has {X.shape[1]} features and Y has "
-                f"{Z.shape[1]}; they must agree."
+                f"{others.shape[1]}; they must agree."
             )
-        kernel = self.resolve(Z)
-        scale = kernel._scale()
-        scaled_X, scaled_Y = _scaled(X, scale), _scaled(Z, scale)
-        out = np.empty((X.shape[0], Z.shape[0]), dtype=X.dtype)
+        kernel = self.resolve(others)
+        law = kernel._law(1.0)
+        scaled_X, scaled_Y = kernel._scaled(X, others)
+        out = np.empty((X.shape[0], others.shape[0]), dtype=X.dtype)
 
         def step(rows: slice) -> None:
-            D = distances(scaled_X[rows], scaled_Y, self._metric)
+            D = distances(scaled_X[rows], scaled_Y, law.metric)
             if Y is None:
                 D[np.arange(len(D)), np.arange(rows.start, rows.stop)] = 0
-            out[rows] = kernel._profile(D)
+            out[rows] = law.characteristic(D)
 
-        rows = block_rows(Z.shape[0], np.dtype(np.float64).itemsize)
-        for_row_blocks(lambda: step, X.shape[0], rows, Z.shape[0])
+        rows = block_rows(len(out.T), np.dtype(np.float64).itemsize)
+        for_row_blocks(lambda: step, len(out), rows, len(out.T))
         return out
+
+    def _scaled(self, X: Any, Y: Any) -> tuple[Any, Any]:
+        """Float64 copies times the scale, and around Y's mean where rows are dense.
+
+        Only differences count, and squares of numbers far from zero would cancel.
+        """
+        both = as_float64(X), as_float64(Y)
+        if any(map(sparse.issparse, both)):
+            factors = np.broadcast_to(self._scale(), X.shape[1])
+            return tuple(sparse.csr_matrix(A).multiply(factors).tocsr() for A in both)
+        mean = both[1].mean(axis=0)
+        return tuple((A - mean) * self._scale() for A in both)
 
     def spectral_law(self) -> laws.Law:
         """The law of the frequencies, for inputs multiplied by `input_scale`."""
@@ -113,10 +124,6 @@ class Kernel(BaseEstimator):
         """Refuse other parameters, or a dimension, that make no kernel."""
 
     def _scale(self) -> Any:
-        raise NotImplementedError
-
-    def _profile(self, D: np.ndarray) -> np.ndarray:
-        """κ of scaled distances; may use D as scratch."""
         raise NotImplementedError
 
     def _law(self, scale: float) -> laws.Law:
@@ -144,11 +151,8 @@ class Gaussian(Kernel):
     def _scale(self) -> Any:
         return np.sqrt(self.gamma)
 
-    def _profile(self, D: np.ndarray) -> np.ndarray:
-        return np.exp(np.negative(D, out=D), out=D)
-
     def _law(self, scale: float) -> laws.Law:
-        return laws.Normal(np.sqrt(2) * scale)
+        return laws.Normal(np.sqrt(2) * scale)  # exp(−‖δ‖²) is N(0, 2)'s
 
 
 class Laplacian(Kernel):
@@ -169,16 +173,11 @@ class Laplacian(Kernel):
     array([[0.3679]])
     """
 
-    _metric = "cityblock"
-
     def __init__(self, gamma: Any = "scale") -> None:
         self.gamma = gamma
 
     def _scale(self) -> Any:
         return self.gamma
-
-    def _profile(self, D: np.ndarray) -> np.ndarray:
-        return np.exp(np.negative(D, out=D), out=D)
 
     def _law(self, scale: float) -> laws.Law:
         return laws.CauchyProduct(scale)
@@ -205,12 +204,8 @@ class Cauchy(Kernel):
     def _scale(self) -> Any:
         return np.sqrt(self.gamma)
 
-    def _profile(self, D: np.ndarray) -> np.ndarray:
-        D += 1
-        return np.reciprocal(D, out=D)
-
     def _law(self, scale: float) -> laws.Law:
-        return laws.VarianceGamma(np.sqrt(2) * scale, 1.0)
+        return laws.VarianceGamma(np.sqrt(2) * scale, 1.0)  # exponential mixing
 
 
 class _LengthScale(Kernel):
@@ -253,16 +248,6 @@ class Matern(_LengthScale):
     def _check(self, d: int) -> None:
         check_positive("Matern", "nu", self.nu)
 
-    def _profile(self, D: np.ndarray) -> np.ndarray:
-        t = np.sqrt(2 * self.nu * D)
-        if self.nu == 0.5:
-            return np.exp(-t)
-        if self.nu == 1.5:
-            return (1 + t) * np.exp(-t)
-        if self.nu == 2.5:
-            return (1 + t + t**2 / 3) * np.exp(-t)
-        return _matern(t, self.nu)
-
     def _law(self, scale: float) -> laws.Law:
         return laws.Student(scale, float(self.nu))
 
@@ -290,9 +275,6 @@ class RationalQuadratic(_LengthScale):
 
     def _check(self, d: int) -> None:
         check_positive("RationalQuadratic", "alpha", self.alpha)
-
-    def _profile(self, D: np.ndarray) -> np.ndarray:
-        return (1 + D / (2 * self.alpha)) ** -self.alpha
 
     def _law(self, scale: float) -> laws.Law:
         return laws.VarianceGamma(scale, float(self.alpha))
@@ -327,10 +309,6 @@ class Spherical(Kernel):
     def _scale(self) -> Any:
         return 1.0 / self.radius
 
-    def _profile(self, D: np.ndarray) -> np.ndarray:
-        r = np.minimum(np.sqrt(D), 1)
-        return 1 - 1.5 * r + 0.5 * r**3
-
     def _law(self, scale: float) -> laws.Law:
         return laws.Ball(scale)
 
@@ -344,19 +322,3 @@ KERNELS: dict[str, type[Kernel]] = {
     "rational_quadratic": RationalQuadratic,
 }
 """Kernels by name: those whose bandwidth alone has to be given."""
-
-
-def _scaled(X: Any, scale: Any) -> Any:
-    """X with its columns multiplied, float64, dense or CSR."""
-    X = X.astype(np.float64)
-    if np.ndim(scale) == 0 or isinstance(X, np.ndarray):
-        return X * scale
-    return X.multiply(scale).tocsr()
-
-
-def _matern(t: np.ndarray, nu: float) -> np.ndarray:
-    """Matérn profile of any ν, through logarithms so that K_ν cannot overflow."""
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        log_k = (1 - nu) * np.log(2) - gammaln(nu) + nu * np.log(t)
-        log_k += np.log(kve(nu, t)) - t
-    return np.where(np.isfinite(log_k), np.exp(np.minimum(log_k, 0)), 1.0)

@@ -1,12 +1,18 @@
 """Spectral laws: the distributions whose characteristic functions are kernels.
 
 By Bochner's theorem a shift-invariant kernel is k(x − y) = E cos(ωᵀ(x − y)), ω drawn
-from its spectral law. A law is an immutable value with up to three capabilities, and a
-projection says which of them it needs:
+from its spectral law. A law is an immutable value. All laws have
 
-- `frequencies(m, d, rng)`: m independent draws, all laws;
+- `frequencies(m, d, rng)`: m independent draws;
 - `ppf(U, d)`: the same draws from given uniform numbers, for quasi-Monte-Carlo;
-- `radii(m, d, rng)`: lengths alone, for isotropic laws (any direction is as likely).
+- `characteristic(D)`: the kernel, as a function of distances in the law's `metric`;
+
+and some have further capabilities, which a projection names if it needs them:
+
+- `radii(m, d, rng)`: lengths alone, if every direction is as likely (isotropic);
+- `coordinates(shape, rng)` and `multipliers(m, rng)`: independent coordinates, and one
+  factor per frequency, whose product is a draw;
+- `on_block(d, b)`: the law and the scale that serve b of d coordinates.
 
 Every draw is by inversion, so `frequencies` is `ppf` of uniform numbers: a law is
 written once, and m rows are a prefix of 2m.
@@ -17,13 +23,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import gammaincinv, ndtri, sici
+from scipy.special import gammaincinv, gammaln, kve, ndtri, sici
 
 from ._random import Stream
+
+LARGE_NU = 50.0
+"""Where K_ν overflows in the middle of the profile, and its expansion is exact."""
 
 
 class Law:
     """A spectral law on R^d for every d, at its natural scale."""
+
+    metric = "sqeuclidean"
+    """What `characteristic` is a function of: ‖δ‖², or ‖δ‖₁ ("cityblock")."""
 
     def n_uniforms(self, d: int) -> int:
         """How many uniform numbers one frequency takes."""
@@ -36,6 +48,10 @@ class Law:
     def frequencies(self, m: int, d: int, rng: Stream) -> np.ndarray:
         """m independent frequencies, (m, d)."""
         return self.ppf(rng.uniform(m, self.n_uniforms(d)), d)
+
+    def characteristic(self, D: np.ndarray) -> np.ndarray:
+        """E cos ωᵀδ from distances D of any shape, which it may overwrite."""
+        raise NotImplementedError
 
 
 class ScaleMixture(Law):
@@ -62,6 +78,18 @@ class ScaleMixture(Law):
         U = rng.uniform(m, 2)
         return self.scale * self._multiplier(U[:, 0]) * _chi(U[:, 1], d)
 
+    def coordinates(self, shape: tuple[int, ...], rng: Stream) -> np.ndarray:
+        """The normal factor of every coordinate, scale · g."""
+        return self.scale * rng.normal(*shape)
+
+    def multipliers(self, m: int, rng: Stream) -> np.ndarray:
+        """The factor t of m frequencies, (m,)."""
+        return self._multiplier(rng.uniform(m))
+
+    def on_block(self, d: int, b: int) -> tuple[Law, float]:
+        """This law on b coordinates; √(d/b) stretches ‖δ_B‖² to ‖δ‖² on average."""
+        return self, (d / b) ** 0.5
+
 
 @dataclass(frozen=True)
 class Normal(ScaleMixture):
@@ -78,6 +106,12 @@ class Normal(ScaleMixture):
     def radii(self, m: int, d: int, rng: Stream) -> np.ndarray:
         return self.scale * _chi(rng.uniform(m), d)
 
+    def multipliers(self, m: int, rng: Stream) -> np.ndarray:
+        return np.ones(m)
+
+    def characteristic(self, D: np.ndarray) -> np.ndarray:
+        return np.exp(np.multiply(D, -0.5 * self.scale**2, out=D), out=D)
+
 
 @dataclass(frozen=True)
 class Student(ScaleMixture):
@@ -90,7 +124,19 @@ class Student(ScaleMixture):
     nu: float
 
     def _multiplier(self, u: np.ndarray) -> np.ndarray:
-        return np.sqrt(self.nu / gammaincinv(self.nu, u))
+        gamma = np.maximum(gammaincinv(self.nu, u), np.finfo(np.float64).tiny)
+        return np.sqrt(self.nu / gamma)
+
+    def characteristic(self, D: np.ndarray) -> np.ndarray:
+        # far beyond its reach the profile is 0: keep ∞ · 0 away
+        t = np.minimum(np.sqrt(2 * self.nu * D) * self.scale, 1e4 * (1 + self.nu))
+        if self.nu == 0.5:
+            return np.exp(-t)
+        if self.nu == 1.5:
+            return (1 + t) * np.exp(-t)
+        if self.nu == 2.5:
+            return (1 + t + t**2 / 3) * np.exp(-t)
+        return _matern(t, self.nu)
 
 
 @dataclass(frozen=True)
@@ -103,6 +149,9 @@ class VarianceGamma(ScaleMixture):
     def _multiplier(self, u: np.ndarray) -> np.ndarray:
         return np.sqrt(gammaincinv(self.alpha, u) / self.alpha)
 
+    def characteristic(self, D: np.ndarray) -> np.ndarray:
+        return (1 + D * (self.scale**2 / (2 * self.alpha))) ** -self.alpha
+
 
 @dataclass(frozen=True)
 class CauchyProduct(Law):
@@ -112,9 +161,25 @@ class CauchyProduct(Law):
     """
 
     scale: float
+    metric = "cityblock"
 
     def ppf(self, U: np.ndarray, d: int) -> np.ndarray:
         return self.scale * np.tan(np.pi * (U - 0.5))
+
+    def coordinates(self, shape: tuple[int, ...], rng: Stream) -> np.ndarray:
+        """Independent coordinates of any shape."""
+        return self.ppf(rng.uniform(*shape), shape[-1])
+
+    def multipliers(self, m: int, rng: Stream) -> np.ndarray:
+        """One: coordinates are all there is."""
+        return np.ones(m)
+
+    def on_block(self, d: int, b: int) -> tuple[Law, float]:
+        """This law on b coordinates; d/b stretches ‖δ_B‖₁ to ‖δ‖₁ on average."""
+        return self, d / b
+
+    def characteristic(self, D: np.ndarray) -> np.ndarray:
+        return np.exp(np.multiply(D, -self.scale, out=D), out=D)
 
 
 @dataclass(frozen=True)
@@ -144,6 +209,15 @@ class Ball(Law):
     def radii(self, m: int, d: int, rng: Stream) -> np.ndarray:
         """Lengths of m frequencies in R^d, (m,)."""
         return np.linalg.norm(self.frequencies(m, d, rng), axis=1)
+
+    def on_block(self, d: int, b: int) -> tuple[Law, float]:
+        """This law on b coordinates, as for every isotropic law, where d ≤ 3."""
+        check_spherical_dimension(d)
+        return self, (d / b) ** 0.5
+
+    def characteristic(self, D: np.ndarray) -> np.ndarray:
+        r = np.minimum(np.sqrt(D) * self.scale, 1)
+        return 1 - 1.5 * r + 0.5 * r**3
 
 
 def check_spherical_dimension(d: int) -> None:
@@ -178,3 +252,25 @@ def _ball_ppf(p: np.ndarray) -> np.ndarray:
         low = np.where(below, middle, low)
         high = np.where(below, high, middle)
     return np.exp(high)
+
+
+def _matern(t: np.ndarray, nu: float) -> np.ndarray:
+    """2^{1−ν}/Γ(ν) t^ν K_ν(t), through logarithms so that K_ν cannot overflow."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        log_k = np.log(2) - gammaln(nu) + nu * np.log(t / 2) + _log_bessel(t, nu)
+    # K_ν still overflows for t → 0, where the profile is 1
+    return np.where(np.isfinite(log_k), np.exp(np.minimum(log_k, 0)), 1.0)
+
+
+def _log_bessel(t: np.ndarray, nu: float) -> np.ndarray:
+    """log K_ν(t); for large ν by Debye's uniform expansion (DLMF 10.41.4)."""
+    if nu < LARGE_NU:
+        return np.log(kve(nu, t)) - t
+    root = np.sqrt(1 + (t / nu) ** 2)
+    p = 1 / root
+    u1 = (3 * p - 5 * p**3) / 24
+    u2 = (81 * p**2 - 462 * p**4 + 385 * p**6) / 1152
+    u3 = 30375 * p**3 - 369603 * p**5 + 765765 * p**7 - 425425 * p**9
+    series = 1 - u1 / nu + u2 / nu**2 - u3 / (414720 * nu**3)
+    eta = root + np.log(t / nu / (1 + root))
+    return 0.5 * np.log(np.pi / (2 * nu) * p) - nu * eta + np.log(series)

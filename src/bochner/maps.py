@@ -1,4 +1,4 @@
-"""RandomFeatures: the scikit-learn face of law → projection → nonlinearity."""
+"""RandomFeatures and RandomProjection: the scikit-learn face of the pipeline."""
 
 from __future__ import annotations
 
@@ -14,14 +14,30 @@ from sklearn.base import (
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._random import as_stream
-from ._validation import FLOATS, check_choice
-from .feature_map import FeatureMap
+from ._validation import FLOATS, check_choice, check_count
+from .feature_map import FeatureMap, project
 from .kernels import KERNELS, Kernel
 from .nonlinearities import NONLINEARITIES, Nonlinearity
-from .projections import PROJECTIONS, Compose, LinearMap, Projection, Scale
+from .projections import PROJECTIONS, LinearMap, Projection
 
 
-class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class _RowTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """What transformers of dense or CSR rows share: validation, names and tags."""
+
+    def _validated(self, X: Any, *, reset: bool) -> Any:
+        return validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=reset)
+
+    def _part(self, name: str, known: Any, kind: type) -> Any:
+        return check_choice(type(self).__name__, name, getattr(self, name), known, kind)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = [np.dtype(t).name for t in FLOATS]
+        return tags
+
+
+class RandomFeatures(_RowTransformer):
     """Random features φ with ⟨φ(x), φ(y)⟩ ≈ k(x, y), for a linear model on top.
 
     ω_1 … ω_m are drawn from the kernel's spectral law by a projection; a nonlinearity
@@ -37,9 +53,10 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     gamma : float, array of (n_features,) or rule, default "scale"
         Bandwidth where `kernel` is None or a name: see `kernels.Gaussian`.
     projection : Projection or name, default "auto"
-        How frequencies are drawn: see `projections`.
+        How frequencies are drawn: see `projections`. "auto" chooses by measured cost
+        and error: see `projections.auto.choose`.
     nonlinearity : Nonlinearity or name, default "cos_sin"
-        "cos_sin" (all cosines, then all sines) or "cos" (random phases).
+        "cos_sin" (all cosines, then all sines) or "cos" (random biases).
     compression : None
         No further compression of the drawn features.
     random_state : int, RandomState or None
@@ -57,10 +74,12 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     Notes
     -----
-    Dense projection: O(n d M) time, O(d M) memory for the map, and for `transform` the
-    output plus one cache block per thread. float32 rows are computed in float32. Phases
-    past 2^17 turns in float32 (2^46 in float64) keep features bounded and deterministic
-    but meaningless: use float64 for heavy-tailed kernels on wide data.
+    Time and memory are the projection's: O(n d M) and O(d M) for "dense", O(n M log d)
+    and O(M + d) for "sorf". `transform` takes the output plus one cache block per
+    thread (and float64 copies of rows that are neither float32 nor float64). float32
+    rows are computed in float32. Phases past 2^17 turns in float32 (2^46 in float64)
+    keep features bounded and deterministic but meaningless, and phases that overflow
+    give NaN: scale the data, or use float64 for heavy-tailed kernels.
 
     References
     ----------
@@ -97,68 +116,150 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Resolve the bandwidth on X and draw the map for its features."""
-        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS)
+        """Resolve the bandwidth on X and draw the map for its features.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n, n_features)
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        X = self._validated(X, reset=True)
         nonlinearity, projection = self._parts()
         kernel = self._kernel(nonlinearity).resolve(X)
-        n_projections = nonlinearity.n_projections(self.n_components)
+        law = kernel.spectral_law()
+        n = nonlinearity.n_projections(self.n_components)
 
         rng = as_stream(self.random_state)
-        law = kernel.spectral_law()
-        self.projection_ = projection.resolve(
-            X, law, n_projections, rng.child("resolve")
-        )
-        linear = self.projection_.sample(
-            law, n_projections, X.shape[1], rng.child("projection")
-        )
-        sampled = nonlinearity.sample(n_projections, rng.child("nonlinearity"))
-        linear = _after_scale(linear, kernel.input_scale)
+        self.projection_ = projection.resolve(X, law, n, rng.child("resolve"))
+        linear = self.projection_.sample(law, n, X.shape[1], rng.child("projection"))
+        if kernel.input_scale is not None:
+            linear = linear.scale_columns(kernel.input_scale)
+        sampled = nonlinearity.sample(n, rng.child("nonlinearity"))
+        weights = _weights(self.projection_.amplitude, sampled.n_out)
         self.kernel_ = nonlinearity.limit_kernel(kernel)
-        self.feature_map_ = FeatureMap(linear, sampled).astype(X.dtype)
+        self.feature_map_ = FeatureMap(linear, sampled, weights).astype(X.dtype)
         return self
 
     def transform(self, X: Any) -> np.ndarray:
-        """Features of X, (n, n_components), in X's floating type."""
+        """Features of X.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n, n_features)
+
+        Returns
+        -------
+        array of shape (n, n_components), in X's floating type
+        """
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
-        return self.feature_map_(X)
+        return self.feature_map_(self._validated(X, reset=False))
 
     def approximate_kernel(self, X: Any, Y: Any = None) -> np.ndarray:
-        """⟨φ(x), φ(y)⟩ for all rows of X and Y (X itself if None), (n, n')."""
-        F = self.transform(X)
-        return F @ (F if Y is None else self.transform(Y)).T
+        """⟨φ(x), φ(y)⟩ for all rows of X and Y.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n, n_features)
+        Y : array or CSR matrix of shape (n', n_features), optional
+            X itself if None.
+
+        Returns
+        -------
+        array of shape (n, n')
+        """
+        check_is_fitted(self)
+        F = self.feature_map_(self._validated(X, reset=False))
+        if Y is None:
+            return F @ F.T
+        return F @ self.feature_map_(self._validated(Y, reset=False)).T
 
     def _parts(self) -> tuple[Nonlinearity, Projection]:
-        name = type(self).__name__
         if self.compression is not None:
             raise ValueError(
-                f"{name}: compression must be None, got {self.compression!r}."
+                f"RandomFeatures: compression must be None, got {self.compression!r}."
             )
-        nonlinearity = check_choice(
-            name, "nonlinearity", self.nonlinearity, NONLINEARITIES, Nonlinearity
-        )
-        projection = check_choice(
-            name, "projection", self.projection, PROJECTIONS, Projection
-        )
+        nonlinearity = self._part("nonlinearity", NONLINEARITIES, Nonlinearity)
+        projection = self._part("projection", PROJECTIONS, Projection)
         return nonlinearity.resolve(self.n_components), projection
 
     def _kernel(self, nonlinearity: Nonlinearity) -> Kernel:
         if self.kernel is None:
             return nonlinearity.default_kernel(self.gamma)
         known = {name: partial(k.with_gamma, self.gamma) for name, k in KERNELS.items()}
-        return check_choice(type(self).__name__, "kernel", self.kernel, known, Kernel)
+        return self._part("kernel", known, Kernel)
 
     @property
     def _n_features_out(self) -> int:
         return self.feature_map_.n_components
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
+
+class RandomProjection(_RowTransformer):
+    """A linear random projection V with E‖V x‖² = ‖x‖².
+
+    Distances between n points survive within 1 ± ε once n_components reaches
+    `theory.johnson_lindenstrauss(n, eps=ε, eta=…)`, whatever the number of features.
+
+    Parameters
+    ----------
+    n_components : int, default 256
+    projection : Projection or name, default "block_diagonal"
+        Any of `projections`, the linear ones "sparse" and "orthoprojector" included.
+    random_state : int, RandomState or None
+
+    Attributes
+    ----------
+    linear_map_ : LinearMap
+        The sampled V.
+    n_features_in_ : int
+
+    Notes
+    -----
+    The default reads each feature once: O(n d) time and O(d) memory; CSR rows
+    O(nnz + n_components) each.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner import RandomProjection
+    >>> X = np.random.default_rng(0).normal(size=(3, 1000))
+    >>> RandomProjection(50, random_state=0).fit_transform(X).shape
+    (3, 50)
+    """
+
+    def __init__(
+        self,
+        n_components: int = 256,
+        *,
+        projection: Any = "block_diagonal",
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.projection = projection
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Draw the projection for the features of X, whose values do not matter."""
+        X = self._validated(X, reset=True)
+        n = check_count("RandomProjection", "n_components", self.n_components)
+        projection = self._part("projection", PROJECTIONS, Projection)
+        rng = as_stream(self.random_state).child("projection")
+        linear = projection.sample_isometry(n, X.shape[1], rng)
+        self.linear_map_: LinearMap = linear.astype(X.dtype)
+        return self
+
+    def transform(self, X: Any) -> np.ndarray:
+        """V x of every row, (n, n_components), in X's floating type."""
+        check_is_fitted(self)
+        return project(self.linear_map_, self._validated(X, reset=False))
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.linear_map_.shape[0]
 
 
-def _after_scale(linear: LinearMap, factors: np.ndarray | None) -> LinearMap:
-    """The map of inputs that are first multiplied by one factor per feature (ARD)."""
-    return linear if factors is None else Compose(linear, Scale(factors))
+def _weights(amplitude: float, n_components: int) -> np.ndarray | None:
+    return None if amplitude == 1 else np.full(n_components, float(amplitude))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples
 
 from ._random import as_stream
 from ._validation import check_count, check_rows
@@ -50,13 +52,15 @@ def kernel_error(
     >>> metrics.kernel_error(features, X) < 0.1
     True
     """
-    X = check_rows(X, "kernel_error")
     n_points = check_count("kernel_error", "n_points", n_points)
     kernel = _kernel_of(features) if kernel is None else kernel
+    if not callable(kernel):
+        raise TypeError(f"kernel_error: kernel must be callable, got {kernel!r}.")
     rng = as_stream(0 if random_state is None else random_state)
-    rows = X[rng.child("points").subset(X.shape[0], n_points)]
-    approximate = _gram(features, rows).astype(np.float64, copy=False)
-    exact = np.asarray(kernel(rows), dtype=np.float64)
+    chosen = rng.child("points").subset(_num_samples(X), n_points)
+    rows = _safe_indexing(X, chosen)  # a frame stays a frame, with its column names
+    approximate = np.asarray(_gram(features, rows), dtype=np.float64)
+    exact = np.asarray(kernel(check_rows(rows, "kernel_error")), dtype=np.float64)
     if scaled:
         # argmin over a of ‖a A − K‖²: a = ⟨A, K⟩/⟨A, A⟩
         approximate *= np.vdot(approximate, exact) / np.vdot(approximate, approximate)

@@ -5,7 +5,7 @@
 | `CosSin` | [cos z, sin z]/√m, M = 2m | the kernel of the law |
 | `Cos` | √(2/M) cos(z + b), M = m | the kernel of the law |
 
-A nonlinearity is a spec; `sample` draws what is random in it (the phases b).
+A nonlinearity is a spec; `sample` draws what is random in it (the biases b).
 """
 
 from __future__ import annotations
@@ -77,6 +77,7 @@ class CosSin(Nonlinearity):
     """
 
     def resolve(self, n_components: int) -> Nonlinearity:
+        # scikit-learn's conventions ask for one component of every transformer
         return Cos() if n_components == 1 else self
 
     def n_projections(self, n_components: int) -> int:
@@ -110,7 +111,7 @@ class Cos(Nonlinearity):
         return SampledCos(rng.uniform(n_projections))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SampledCosSin(SampledNonlinearity):
     """[cos Z, sin Z]/√m."""
 
@@ -128,27 +129,27 @@ class SampledCosSin(SampledNonlinearity):
         return self
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SampledCos(SampledNonlinearity):
-    """√(2/M) cos(Z + 2π·phases), phases in turns."""
+    """√(2/M) cos(Z + 2π·biases), biases in turns."""
 
-    phases: np.ndarray
+    biases: np.ndarray
 
     @property
     def n_in(self) -> int:  # type: ignore[override]
-        return self.phases.size
+        return self.biases.size
 
     @property
     def n_out(self) -> int:  # type: ignore[override]
-        return self.phases.size
+        return self.biases.size
 
     def __call__(self, Z: np.ndarray, out: np.ndarray) -> None:
         # E cos² = ½ over the phase: √(2/M) gives unit length on average
         scale = Z.dtype.type((2 / self.n_in) ** 0.5)
-        cos_phase(Z, read_only(self.phases), scale, out)
+        cos_phase(Z, read_only(self.biases), scale, out)
 
     def astype(self, dtype: Any) -> Self:
-        return type(self)(self.phases.astype(dtype, copy=False))
+        return type(self)(self.biases.astype(dtype, copy=False))
 
 
 NONLINEARITIES: dict[str, type[Nonlinearity]] = {"cos_sin": CosSin, "cos": Cos}

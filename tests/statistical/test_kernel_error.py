@@ -35,8 +35,8 @@ def test_a_wrong_bandwidth_is_found():
     """Power: frequencies off by a tenth fail the bound above."""
 
     class Off(kernels.Gaussian):
-        def _law(self, scale):
-            return super()._law(1.1 * scale)
+        def spectral_law(self):
+            return self._law(1.1 * self._scale())
 
     with pytest.raises(AssertionError):
         check_unbiased(methods.rff, Off(0.4), d=3, n_components=40_000)

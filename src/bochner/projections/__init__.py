@@ -1,29 +1,65 @@
 """Projections: distributions over the linear map that turns data into phases.
 
-| projection | needs of the law | time per row | memory | prefix |
+| projection | needs of the law | time per row | memory | error beside `Dense` |
 |---|---|---|---|---|
-| `Dense` | frequencies | m d | m d | yes |
+| `Dense` | any | m d | m d | 1 |
+| `Orthogonal` | isotropic | m d | m d | 0.5 to 0.85 |
+| `SORF` | mixture of normals | m log d | m + d | 0.5 to 0.8 |
+| `Fastfood` | mixture of normals | m log d | m + d | 1.2 to 1.3 |
+| `QMC` | any | m d | m d | 0.6 (d ≤ 16) to 1 |
+| `BlockDiagonal` | any (spherical: d ≤ 3) | m b | m b | biased by 1/b |
+| `Circulant` | product, or mixture of normals | m log d | m + d | 1 to 1.35 |
+| `Sparse`, `Orthoprojector` | linear only | m √d, m d | m √d, m d | |
 
-A projection is a spec: `sample(law, n_out, n_in, rng)` draws an immutable linear map.
+A projection is a spec: `sample(law, n_out, n_in, rng)` draws an immutable linear map,
+and `sample_isometry(n_out, n_in, rng)` one that keeps lengths on average. "auto"
+chooses.
 """
 
-from .algebra import Compose, Matrix, Scale
+from .algebra import Compose, Matrix, Pad, Permute, Scale, Stack
+from .auto import Auto
 from .base import LinearMap, Projection
+from .block_diagonal import BlockDiagonal
+from .circulant import Circulant
 from .dense import Dense
+from .hadamard import SORF, Fastfood, fwht
+from .orthogonal import Orthogonal
+from .orthoprojector import Orthoprojector
+from .qmc import QMC
+from .sparse import Sparse
 
 PROJECTIONS: dict[str, type[Projection]] = {
-    # Dense takes every law and every shape, so it is also the automatic choice.
-    "auto": Dense,
+    "auto": Auto,
     "dense": Dense,
+    "orthogonal": Orthogonal,
+    "sorf": SORF,
+    "fastfood": Fastfood,
+    "qmc": QMC,
+    "block_diagonal": BlockDiagonal,
+    "circulant": Circulant,
+    "sparse": Sparse,
+    "orthoprojector": Orthoprojector,
 }
 """Projections by name."""
 
 __all__ = [
     "PROJECTIONS",
+    "QMC",
+    "SORF",
+    "BlockDiagonal",
+    "Circulant",
     "Compose",
     "Dense",
+    "Fastfood",
     "LinearMap",
     "Matrix",
+    "Orthogonal",
+    "Orthoprojector",
+    "Pad",
+    "Permute",
     "Projection",
     "Scale",
+    "Sparse",
+    "Stack",
+    "fwht",
 ]

@@ -1,11 +1,19 @@
-"""Compiled sparse-dense product: functions on arrays, no validation."""
+"""Compiled products with sparse matrices: functions on arrays, no validation."""
 
 from __future__ import annotations
 
+import numpy as np
 from numba import njit
 
+from ._simd import LANES, fma, load, splat, store
+from ._transpose import from_lanes, to_lanes
 
-@njit(nogil=True, cache=True)
+OPTIONS = {"nogil": True, "cache": True}
+COLUMNS = 512
+"""Columns that are brought into lanes at a time when a wide matrix streams through."""
+
+
+@njit(**OPTIONS)
 def csr_times_dense(data, indices, indptr, B, out):
     """out = A B for A in CSR parts, B (d, m) and out (n, m); nnz·m multiply-adds."""
     m = B.shape[1]
@@ -17,3 +25,62 @@ def csr_times_dense(data, indices, indptr, B, out):
             value = data[p]
             for j in range(m):
                 z[j] += value * b[j]
+
+
+@njit(**OPTIONS)
+def csr_times_csr(data, indices, indptr, values, columns, starts, out):
+    """out = A B, dense, for A and B in CSR parts; one step per pair of non-zeros."""
+    for i in range(indptr.size - 1):
+        z = out[i]
+        z[:] = 0
+        for p in range(indptr[i], indptr[i + 1]):
+            j = indices[p]
+            for q in range(starts[j], starts[j + 1]):
+                z[columns[q]] += data[p] * values[q]
+
+
+@njit(**OPTIONS)
+def dense_times_rows(X, values, columns, starts, out):
+    """out = X Wᵀ for W in CSR parts, output by output: random reads of X's columns.
+
+    For few columns: eight rows of X in lanes stay in the cache.
+    """
+    n_out = starts.size - 1
+    T = np.zeros(LANES * X.shape[1], X.dtype)
+    Z = np.empty(LANES * n_out, X.dtype)
+    zero = splat(X.dtype.type(0))
+    for r in range(0, X.shape[0], LANES):
+        to_lanes(X[r : r + LANES], T)
+        for i in range(n_out):
+            even, odd = zero, zero  # two chains, for the latency of the sum
+            start, stop = starts[i], starts[i + 1]
+            for p in range(start, stop - 1, 2):
+                even = fma(splat(values[p]), load(T, LANES * columns[p]), even)
+                odd = fma(splat(values[p + 1]), load(T, LANES * columns[p + 1]), odd)
+            if (stop - start) % 2:
+                p = stop - 1
+                even = fma(splat(values[p]), load(T, LANES * columns[p]), even)
+            store(Z, LANES * i, even + odd)
+        from_lanes(Z, np.ones(n_out, X.dtype), out[r : r + LANES])
+
+
+@njit(**OPTIONS)
+def dense_times_columns(X, values, rows, starts, out):
+    """out = X Wᵀ for Wᵀ in CSR parts, input by input: X streams through once.
+
+    For many columns: eight rows of the output in lanes stay in the cache.
+    """
+    n_out, d = out.shape[1], X.shape[1]
+    T = np.zeros(LANES * COLUMNS, X.dtype)
+    Z = np.empty(LANES * n_out, X.dtype)
+    for r in range(0, X.shape[0], LANES):
+        Z[:] = 0
+        for c in range(0, d, COLUMNS):
+            stop = min(c + COLUMNS, d)
+            to_lanes(X[r : r + LANES, c:stop], T)
+            for j in range(c, stop):
+                x = load(T, LANES * (j - c))
+                for p in range(starts[j], starts[j + 1]):
+                    z = LANES * rows[p]
+                    store(Z, z, fma(splat(values[p]), x, load(Z, z)))
+        from_lanes(Z, np.ones(n_out, X.dtype), out[r : r + LANES])

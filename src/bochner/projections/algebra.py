@@ -1,8 +1,12 @@
-"""Linear maps that structures are written with: matrices, scalings, products."""
+"""Linear maps that structures are written with: matrices, scalings, products, …
+
+`dtype` of a map without numbers of its own is the type it computes in.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any, Self
 
 import numpy as np
@@ -10,10 +14,12 @@ from scipy import sparse
 
 from .._validation import read_only
 from ._product import csr_times_dense
-from .base import LinearMap
+from .base import LinearMap, dense_rows
+
+FLOAT64 = np.dtype(np.float64)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Matrix(LinearMap):
     """Any W, kept as Wᵀ, (n_in, n_out): each input feature then owns one row.
 
@@ -32,6 +38,8 @@ class Matrix(LinearMap):
 
     def apply(self, X: Any, out: np.ndarray | None = None) -> np.ndarray:
         if not sparse.issparse(X):
+            # a stride in both directions keeps BLAS out: copy the block
+            X = X if self.dtype.itemsize in X.strides else np.ascontiguousarray(X)
             return np.matmul(X, self.transposed, out=out)
         if out is None:
             out = np.empty((X.shape[0], self.shape[0]), dtype=self.dtype)
@@ -45,11 +53,17 @@ class Matrix(LinearMap):
     def astype(self, dtype: Any) -> Self:
         return type(self)(self.transposed.astype(dtype, copy=False))
 
+    def scale_rows(self, factors: np.ndarray) -> Matrix:
+        return Matrix(self.transposed * factors.astype(self.dtype))
+
+    def scale_columns(self, factors: np.ndarray) -> Matrix:
+        return Matrix(self.transposed * factors.astype(self.dtype)[:, None])
+
     def to_dense(self) -> np.ndarray:
-        return self.transposed.T
+        return read_only(self.transposed).T
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Scale(LinearMap):
     """diag(factors): n·d multiplications, nnz for CSR rows, which stay CSR."""
 
@@ -74,8 +88,14 @@ class Scale(LinearMap):
     def astype(self, dtype: Any) -> Self:
         return type(self)(self.factors.astype(dtype, copy=False))
 
+    def scale_rows(self, factors: np.ndarray) -> Scale:
+        return Scale(self.factors * factors.astype(self.dtype))
 
-@dataclass(frozen=True)
+    def scale_columns(self, factors: np.ndarray) -> Scale:
+        return self.scale_rows(factors)
+
+
+@dataclass(frozen=True, eq=False)
 class Compose(LinearMap):
     """outer · inner: applies `inner` first."""
 
@@ -98,3 +118,111 @@ class Compose(LinearMap):
 
     def astype(self, dtype: Any) -> Self:
         return type(self)(self.outer.astype(dtype), self.inner.astype(dtype))
+
+    def scale_rows(self, factors: np.ndarray) -> Compose:
+        return Compose(self.outer.scale_rows(factors), self.inner)
+
+    def scale_columns(self, factors: np.ndarray) -> Compose:
+        return Compose(self.outer, self.inner.scale_columns(factors))
+
+
+@dataclass(frozen=True, eq=False)
+class Stack(LinearMap):
+    """Maps of the same input, their outputs one after the other."""
+
+    maps: tuple[LinearMap, ...]
+
+    @property
+    def shape(self) -> tuple[int, int]:  # type: ignore[override]
+        return (sum(m.shape[0] for m in self.maps), self.maps[0].shape[1])
+
+    @property
+    def dtype(self) -> np.dtype:  # type: ignore[override]
+        return self.maps[0].dtype
+
+    def apply(self, X: Any, out: np.ndarray | None = None) -> np.ndarray:
+        return np.concatenate(
+            [dense_rows(m.apply(X)) for m in self.maps], axis=1, out=out
+        )
+
+    def apply_adjoint(self, Z: np.ndarray) -> np.ndarray:
+        pairs = zip(self.maps, self._split(Z), strict=True)
+        return np.sum([m.apply_adjoint(part) for m, part in pairs], axis=0)
+
+    def astype(self, dtype: Any) -> Self:
+        return type(self)(tuple(m.astype(dtype) for m in self.maps))
+
+    def scale_rows(self, factors: np.ndarray) -> Stack:
+        pairs = zip(self.maps, self._split(factors), strict=True)
+        return Stack(tuple(m.scale_rows(part) for m, part in pairs))
+
+    def scale_columns(self, factors: np.ndarray) -> Stack:
+        return Stack(tuple(m.scale_columns(factors) for m in self.maps))
+
+    def _split(self, Z: np.ndarray) -> list[np.ndarray]:
+        cuts = np.cumsum([m.shape[0] for m in self.maps])[:-1]
+        return np.split(Z, cuts, axis=-1)
+
+
+@dataclass(frozen=True, eq=False)
+class Pad(LinearMap):
+    """The first coordinates: zeros are appended, or the last ones are cut."""
+
+    shape: tuple[int, int]
+    dtype: np.dtype = FLOAT64
+
+    def apply(self, X: Any, out: np.ndarray | None = None) -> np.ndarray:
+        return _resized(dense_rows(X), self.shape[0], out)
+
+    def apply_adjoint(self, Z: np.ndarray) -> np.ndarray:
+        return _resized(Z, self.shape[1], None)
+
+    def astype(self, dtype: Any) -> Self:
+        return replace(self, dtype=np.dtype(dtype))
+
+    def scale_rows(self, factors: np.ndarray) -> Compose:
+        return Compose(Scale(factors.astype(self.dtype)), self)
+
+    def scale_columns(self, factors: np.ndarray) -> Compose:
+        return Compose(self, Scale(factors.astype(self.dtype)))
+
+
+@dataclass(frozen=True, eq=False)
+class Permute(LinearMap):
+    """(Π x)_j = x_{order_j}."""
+
+    order: np.ndarray
+    dtype: np.dtype = FLOAT64
+
+    @property
+    def shape(self) -> tuple[int, int]:  # type: ignore[override]
+        return (self.order.size, self.order.size)
+
+    def apply(self, X: Any, out: np.ndarray | None = None) -> np.ndarray:
+        return np.take(dense_rows(X), self.order, axis=1, out=out)
+
+    def apply_adjoint(self, Z: np.ndarray) -> np.ndarray:
+        return Z[:, np.argsort(self.order)]
+
+    def astype(self, dtype: Any) -> Self:
+        return replace(self, dtype=np.dtype(dtype))
+
+    def scale_rows(self, factors: np.ndarray) -> Compose:
+        return Compose(Scale(factors.astype(self.dtype)), self)
+
+    def scale_columns(self, factors: np.ndarray) -> Compose:
+        return Compose(self, Scale(factors.astype(self.dtype)))
+
+
+def product(*maps: LinearMap) -> LinearMap:
+    """maps[0] · maps[1] · …, written as the formula is: the last is applied first."""
+    return reduce(Compose, maps)
+
+
+def _resized(X: np.ndarray, width: int, out: np.ndarray | None) -> np.ndarray:
+    if out is None:
+        out = np.empty((X.shape[0], width), dtype=X.dtype)
+    kept = min(width, X.shape[1])
+    out[:, :kept] = X[:, :kept]
+    out[:, kept:] = 0
+    return out

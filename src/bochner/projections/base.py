@@ -5,11 +5,17 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 
 from .._random import Stream
 from .._validation import check_count
-from ..laws import Law
+from ..laws import Law, Normal
+
+
+def dense_rows(X: Any) -> np.ndarray:
+    """One block of rows as a dense array; never called on more than a block."""
+    return X.toarray() if sparse.issparse(X) else X
 
 
 class LinearMap:
@@ -33,6 +39,14 @@ class LinearMap:
         """The same map in another floating type, sharing what already has it."""
         raise NotImplementedError
 
+    def scale_rows(self, factors: np.ndarray) -> LinearMap:
+        """diag(factors) W, for factors of shape (n_out,)."""
+        raise NotImplementedError
+
+    def scale_columns(self, factors: np.ndarray) -> LinearMap:
+        """W diag(factors), for factors of shape (n_in,)."""
+        raise NotImplementedError
+
     def to_dense(self) -> np.ndarray:
         """W as an array, (n_out, n_in)."""
         return self.apply(np.eye(self.shape[1], dtype=self.dtype)).T
@@ -41,10 +55,12 @@ class LinearMap:
 class Projection(BaseEstimator):
     """A distribution over linear maps: hyper-parameters only, never a sample.
 
-    `needs` names the capabilities it asks of a law beyond `frequencies`.
+    `needs` names the capabilities it asks of a law beyond `frequencies`; `amplitude` is
+    a factor that its features take (one, unless a bias is corrected).
     """
 
     needs: ClassVar[tuple[str, ...]] = ()
+    amplitude: float = 1.0
 
     def resolve(self, X: Any, law: Law, n_out: int, rng: Stream) -> Projection:
         """A copy with everything that depends on the data settled."""
@@ -63,5 +79,22 @@ class Projection(BaseEstimator):
                 )
         return self._sample(law, n_out, n_in, rng)
 
+    def sample_isometry(self, n_out: int, n_in: int, rng: Stream) -> LinearMap:
+        """Draw V with E‖V u‖² = ‖u‖²: rows of the standard normal law over √n_out.
+
+        Each row w of that law has E w wᵀ = I, so n_out of them add up to n_out‖u‖².
+        """
+        linear = self.sample(Normal(1.0), n_out, n_in, rng)
+        return linear.scale_rows(np.full(n_out, n_out**-0.5))
+
     def _sample(self, law: Law, n_out: int, n_in: int, rng: Stream) -> LinearMap:
         raise NotImplementedError
+
+
+def linear_only(projection: Projection) -> TypeError:
+    """The error of a projection that has no frequencies to offer."""
+    return TypeError(
+        f"{type(projection).__name__} is a linear projection only; use it in "
+        "RandomProjection, or take another projection for random features, such as "
+        "'sorf' or 'dense'."
+    )

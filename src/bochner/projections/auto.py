@@ -1,0 +1,58 @@
+"""The automatic choice of a projection, from measured cost and error."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from .._random import Stream
+from ..laws import Law
+from .base import Projection
+from .dense import Dense
+from .hadamard import SORF, padded
+from .qmc import QMC
+
+FEW_FEATURES = 16
+"""Up to here Sobol points have the lower error, and a dense product costs no more."""
+
+DENSE_NS, CSR_NS, BUTTERFLY_NS = 0.014, 0.07, 0.035
+"""Nanoseconds per multiply-add (dense rows, CSR rows) and per butterfly stage."""
+
+
+class Auto(Projection):
+    """Chooses when it sees the data; see `choose`."""
+
+    def resolve(self, X: Any, law: Law, n_out: int, rng: Stream) -> Projection:
+        return choose(X, law, n_out).resolve(X, law, n_out, rng)
+
+    def _sample(self, law: Law, n_out: int, n_in: int, rng: Stream):
+        return choose(np.empty((0, n_in)), law, n_out).sample(law, n_out, n_in, rng)
+
+
+def choose(X: Any, law: Law, n_out: int) -> Projection:
+    """The projection that serves best for this data, law and number of frequencies.
+
+    - Up to 16 features: Sobol points. Their error is the smallest there, and the dense
+      product is as cheap as anything.
+    - An isotropic law: SORF, whose error is about half that of independent frequencies
+      and whose cost grows with log d, unless the product with a dense (or, for CSR
+      rows, sparse) matrix is cheaper by the measured constants, as it is for few
+      frequencies.
+    - Otherwise: independent frequencies.
+
+    `python -m benchmarks error` and `python -m benchmarks transform` print the
+    measurements behind the rule.
+    """
+    d = X.shape[1]
+    if d <= FEW_FEATURES:
+        return QMC("sobol")
+    if not all(hasattr(law, capability) for capability in SORF.needs):
+        return Dense()
+    filled = X.nnz / max(1, X.shape[0]) if sparse.issparse(X) else d
+    each = CSR_NS if sparse.issparse(X) else DENSE_NS
+    product = filled * n_out * each
+    width = padded(d)
+    transform = -(-n_out // width) * width * 3 * np.log2(width) * BUTTERFLY_NS
+    return SORF() if transform < product else Dense()

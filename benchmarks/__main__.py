@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import argparse
 
-from . import startup, transform
+from . import error, scaling, startup, structures, transform, wide
 
-BENCHMARKS = {"transform": transform.run, "startup": startup.run}
+BENCHMARKS = {
+    "transform": transform.run,
+    "structures": structures.run,
+    "wide": wide.run,
+    "scaling": scaling.run,
+    "error": error.run,
+    "startup": startup.run,
+}
 
 
 def main() -> None:

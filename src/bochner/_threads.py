@@ -86,7 +86,8 @@ def block_rows(n_columns: int, itemsize: int) -> int:
     """Rows of a block whose scratch of n_columns stays in the cache."""
     scratch = min(SCRATCH_BYTES, ALL_SCRATCH_BYTES // n_threads())
     fitting = scratch // max(1, n_columns * itemsize)
-    return max(MIN_BLOCK_ROWS, min(MAX_BLOCK_ROWS, fitting))
+    whole = fitting - fitting % MIN_BLOCK_ROWS
+    return max(MIN_BLOCK_ROWS, min(MAX_BLOCK_ROWS, whole))
 
 
 def for_row_blocks(

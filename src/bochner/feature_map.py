@@ -13,6 +13,9 @@ from ._validation import FLOATS
 from .nonlinearities import SampledNonlinearity
 from .projections import LinearMap
 
+FINITE_ENTRIES = 1 << 18
+"""Entries looked at in one step of the search for NaN."""
+
 
 @dataclass(frozen=True, eq=False)
 class FeatureMap:
@@ -67,7 +70,7 @@ class FeatureMap:
 
             def step(block: slice) -> None:
                 Z = scratch[: block.stop - block.start]
-                self.linear.apply(X[block], out=Z)
+                self.linear.apply(rows_of(X, block), out=Z)
                 self.nonlinearity(Z, F[block])
                 if self.weights is not None:
                     F[block] *= self.weights
@@ -86,11 +89,37 @@ def project(linear: LinearMap, X: Any) -> np.ndarray:
     rows = block_rows(linear.shape[0], Z.itemsize)
 
     def step(block: slice) -> None:
-        linear.apply(X[block], out=Z[block])
+        linear.apply(rows_of(X, block), out=Z[block])
 
     # work is what is read or written, whichever is more
     for_row_blocks(lambda: step, len(Z), rows, max(linear.shape))
     return Z
+
+
+def rows_of(X: Any, block: slice) -> Any:
+    """A block of rows without copying them: SciPy's own slices of CSR copy."""
+    if not sparse.issparse(X):
+        return X[block]
+    stored = slice(X.indptr[block.start], X.indptr[block.stop])
+    indptr = X.indptr[block.start : block.stop + 1] - stored.start
+    parts = (X.data[stored], X.indices[stored], indptr)
+    return sparse.csr_matrix(parts, shape=(indptr.size - 1, X.shape[1]), copy=False)
+
+
+def all_finite(X: Any) -> bool:
+    """Whether no entry is NaN or infinite, on all cores: as fast as X is read."""
+    numbers = X.data[:, None] if sparse.issparse(X) else X
+    finite = []
+
+    def step(block: slice) -> None:
+        part = numbers[block]
+        # a sum is the fastest look at all of them; it may overflow by itself
+        with np.errstate(over="ignore", invalid="ignore"):
+            finite.append(np.isfinite(part.sum()) or np.isfinite(part).all())
+
+    rows = max(1, FINITE_ENTRIES // max(1, numbers.shape[1]))
+    for_row_blocks(lambda: step, len(numbers), rows, numbers.shape[1])
+    return all(finite)
 
 
 def check_block(X: Any, linear: LinearMap) -> None:

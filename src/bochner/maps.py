@@ -6,16 +6,18 @@ from functools import partial
 from typing import Any, Self
 
 import numpy as np
+from sklearn import get_config
 from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
 )
+from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._random import as_stream
 from ._validation import FLOATS, check_choice, check_count
-from .feature_map import FeatureMap, project
+from .feature_map import FeatureMap, all_finite, project
 from .kernels import KERNELS, Kernel
 from .nonlinearities import NONLINEARITIES, Nonlinearity
 from .projections import PROJECTIONS, LinearMap, Projection
@@ -25,7 +27,17 @@ class _RowTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     """What transformers of dense or CSR rows share: validation, names and tags."""
 
     def _validated(self, X: Any, *, reset: bool) -> Any:
-        return validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=reset)
+        X = validate_data(
+            self,
+            X,
+            accept_sparse="csr",
+            dtype=FLOATS,
+            ensure_all_finite=False,  # all cores look, below
+            reset=reset,
+        )
+        if not (get_config()["assume_finite"] or all_finite(X)):
+            assert_all_finite(X, estimator_name=type(self).__name__, input_name="X")
+        return X
 
     def _part(self, name: str, known: Any, kind: type) -> Any:
         return check_choice(type(self).__name__, name, getattr(self, name), known, kind)

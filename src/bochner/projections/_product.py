@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from ._simd import LANES, fma, load, splat, store
+from ._simd import LANES, fma, load, splat, store, transpose
 from ._transpose import from_lanes, to_lanes
 
 OPTIONS = {"nogil": True, "cache": True}
@@ -47,7 +47,7 @@ def dense_times_rows(X, values, columns, starts, out):
     """
     n_out = starts.size - 1
     T = np.zeros(LANES * X.shape[1], X.dtype)
-    Z = np.empty(LANES * n_out, X.dtype)
+    Z, ones = np.empty(LANES * n_out, X.dtype), np.ones(n_out, X.dtype)
     zero = splat(X.dtype.type(0))
     for r in range(0, X.shape[0], LANES):
         to_lanes(X[r : r + LANES], T)
@@ -61,7 +61,7 @@ def dense_times_rows(X, values, columns, starts, out):
                 p = stop - 1
                 even = fma(splat(values[p]), load(T, LANES * columns[p]), even)
             store(Z, LANES * i, even + odd)
-        from_lanes(Z, np.ones(n_out, X.dtype), out[r : r + LANES])
+        from_lanes(Z, ones, out[r : r + LANES])
 
 
 @njit(**OPTIONS)
@@ -72,7 +72,7 @@ def dense_times_columns(X, values, rows, starts, out):
     """
     n_out, d = out.shape[1], X.shape[1]
     T = np.zeros(LANES * COLUMNS, X.dtype)
-    Z = np.empty(LANES * n_out, X.dtype)
+    Z, ones = np.empty(LANES * n_out, X.dtype), np.ones(n_out, X.dtype)
     for r in range(0, X.shape[0], LANES):
         Z[:] = 0
         for c in range(0, d, COLUMNS):
@@ -83,4 +83,45 @@ def dense_times_columns(X, values, rows, starts, out):
                 for p in range(starts[j], starts[j + 1]):
                     z = LANES * rows[p]
                     store(Z, z, fma(splat(values[p]), x, load(Z, z)))
-        from_lanes(Z, np.ones(n_out, X.dtype), out[r : r + LANES])
+        from_lanes(Z, ones, out[r : r + LANES])
+
+
+@njit(**OPTIONS)
+def csr_times_single(data, indices, indptr, values, outputs, out):
+    """out = A Wᵀ for A in CSR parts and W with one non-zero per input; nnz steps."""
+    for i in range(indptr.size - 1):
+        z = out[i]
+        z[:] = 0
+        for p in range(indptr[i], indptr[i + 1]):
+            j = indices[p]
+            z[outputs[j]] += data[p] * values[j]
+
+
+@njit(**OPTIONS)
+def dense_times_single(X, values, outputs, out):
+    """out = X Wᵀ for W with one non-zero per input: X streams through once."""
+    n_out = out.shape[1]
+    Z, ones = np.empty(LANES * n_out, X.dtype), np.ones(n_out, X.dtype)
+    for r in range(0, X.shape[0], LANES):
+        Z[:] = 0
+        _add_single(X[r : r + LANES], values, outputs, Z)
+        from_lanes(Z, ones, out[r : r + LANES])
+
+
+@njit(**OPTIONS)
+def _add_single(X, values, outputs, Z):
+    """Add values ∘ X, up to eight rows, to the lanes of their outputs."""
+    rows, d = X.shape
+    full = d - d % LANES if rows == LANES else 0
+    if full:
+        x0, x1, x2, x3, x4, x5, x6, x7 = X[0], X[1], X[2], X[3], X[4], X[5], X[6], X[7]
+        for j in range(0, full, LANES):
+            low = load(x0, j), load(x1, j), load(x2, j), load(x3, j)
+            high = load(x4, j), load(x5, j), load(x6, j), load(x7, j)
+            columns = transpose(*low, *high)
+            for k in range(LANES):
+                z = LANES * outputs[j + k]
+                store(Z, z, fma(splat(values[j + k]), columns[k], load(Z, z)))
+    for v in range(rows):
+        for j in range(full, d):
+            Z[LANES * outputs[j] + v] += values[j] * X[v, j]

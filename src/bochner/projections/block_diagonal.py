@@ -14,7 +14,7 @@ from ..laws import Law
 from .algebra import Scale
 from .base import LinearMap, Projection
 from .block_bias import amplitude_for, frequency_scale_for, kurtosis
-from .sparse import SparseMatrix, sparse_matrix
+from .sparse import sparse_matrix
 
 CORRECTIONS = (None, "scalar", "bandwidth")
 IMAGE_KURTOSIS = 3.0
@@ -120,7 +120,7 @@ class BlockDiagonal(Projection):
             return linear
         return linear.scale_columns(np.asarray(self.input_scale, dtype=np.float64))
 
-    def sample_isometry(self, n_out: int, n_in: int, rng: Stream) -> SparseMatrix:
+    def sample_isometry(self, n_out: int, n_in: int, rng: Stream) -> LinearMap:
         """V with E‖V u‖² = ‖u‖²: for every u and shuffle where passes are complete."""
         k = self._blocks_per_pass(n_out, n_in, linear=True)
         sizes = _sizes(n_in, k, n_out)
@@ -156,7 +156,7 @@ def _sizes(n_in: int, k: int, n_out: int) -> np.ndarray:
 
 def _assemble(
     C: np.ndarray, sizes: np.ndarray, n_in: int, k: int, rng: Stream
-) -> SparseMatrix:
+) -> LinearMap:
     """Row i holds C[i, :sizes[i]] on the features of its block."""
     order = rng.child("order")
     columns = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -11,7 +11,13 @@ from scipy import sparse
 from .._random import Stream
 from .._validation import check_positive, read_only
 from ..laws import Law
-from ._product import csr_times_csr, dense_times_columns, dense_times_rows
+from ._product import (
+    csr_times_csr,
+    csr_times_single,
+    dense_times_columns,
+    dense_times_rows,
+    dense_times_single,
+)
 from .base import LinearMap, Projection, linear_only
 
 CACHED_COLUMNS = 1 << 13
@@ -42,11 +48,7 @@ class SparseMatrix(LinearMap):
         if out is None:
             out = np.empty((X.shape[0], self.shape[0]), dtype=self.dtype)
         if sparse.issparse(X):
-            csr_times_csr(
-                *map(read_only, (X.data, X.indices, X.indptr)),
-                *_parts(self.by_input),
-                out,
-            )
+            csr_times_csr(*_parts(X), *_parts(self.by_input), out)
             return out
         X = read_only(np.ascontiguousarray(X))
         if self.shape[1] <= max(self.shape[0], CACHED_COLUMNS):
@@ -63,20 +65,77 @@ class SparseMatrix(LinearMap):
             return self
         return type(self)(self.by_output.astype(dtype), self.by_input.astype(dtype))
 
-    def scale_rows(self, factors: np.ndarray) -> SparseMatrix:
+    def scale_rows(self, factors: np.ndarray) -> LinearMap:
         return sparse_matrix(sparse.diags(factors.astype(self.dtype)) @ self.by_output)
 
-    def scale_columns(self, factors: np.ndarray) -> SparseMatrix:
+    def scale_columns(self, factors: np.ndarray) -> LinearMap:
         return sparse_matrix(self.by_output @ sparse.diags(factors.astype(self.dtype)))
 
     def to_dense(self) -> np.ndarray:
         return self.by_output.toarray()
 
 
-def sparse_matrix(W: Any) -> SparseMatrix:
-    """The map of a SciPy sparse matrix W, (n_out, n_in)."""
+@dataclass(frozen=True, eq=False)
+class SingleEntry(LinearMap):
+    """W with at most one non-zero per input: feature j adds values_j x_j to one output.
+
+    Dense rows: n·n_in multiply-adds, X read once and in order. CSR rows: nnz.
+
+    Parameters
+    ----------
+    outputs : int32 array of shape (n_in,)
+    values : array of shape (n_in,)
+        Zero where an input feeds no output.
+    n_out : int
+    """
+
+    outputs: np.ndarray
+    values: np.ndarray
+    n_out: int
+
+    @property
+    def shape(self) -> tuple[int, int]:  # type: ignore[override]
+        return (self.n_out, self.outputs.size)
+
+    @property
+    def dtype(self) -> np.dtype:  # type: ignore[override]
+        return self.values.dtype
+
+    def apply(self, X: Any, out: np.ndarray | None = None) -> np.ndarray:
+        if out is None:
+            out = np.empty((X.shape[0], self.n_out), dtype=self.dtype)
+        table = read_only(self.values), read_only(self.outputs)
+        if sparse.issparse(X):
+            csr_times_single(*_parts(X), *table, out)
+        else:
+            dense_times_single(read_only(np.ascontiguousarray(X)), *table, out)
+        return out
+
+    def apply_adjoint(self, Z: np.ndarray) -> np.ndarray:
+        return Z[:, self.outputs] * self.values
+
+    def astype(self, dtype: Any) -> Self:
+        return replace(self, values=self.values.astype(dtype, copy=False))
+
+    def scale_rows(self, factors: np.ndarray) -> SingleEntry:
+        factors = factors.astype(self.dtype)
+        return replace(self, values=self.values * factors[self.outputs])
+
+    def scale_columns(self, factors: np.ndarray) -> SingleEntry:
+        return replace(self, values=self.values * factors.astype(self.dtype))
+
+
+def sparse_matrix(W: Any) -> SparseMatrix | SingleEntry:
+    """The map of a SciPy sparse matrix W, (n_out, n_in), in the form that suits it."""
     W = sparse.csr_matrix(W)
-    return SparseMatrix(W, sparse.csr_matrix(W.T))
+    by_input = sparse.csr_matrix(W.T)
+    entries = np.diff(by_input.indptr)
+    if entries.max(initial=0) > 1:
+        return SparseMatrix(W, by_input)
+    outputs = np.zeros(W.shape[1], dtype=np.int32)
+    values = np.zeros(W.shape[1], dtype=W.dtype)
+    outputs[entries == 1], values[entries == 1] = by_input.indices, by_input.data
+    return SingleEntry(outputs, values, W.shape[0])
 
 
 def _parts(W: sparse.csr_matrix) -> tuple[np.ndarray, ...]:
@@ -113,7 +172,7 @@ class Sparse(Projection):
     def sample(self, law: Law, n_out: int, n_in: int, rng: Stream) -> LinearMap:
         raise linear_only(self)
 
-    def sample_isometry(self, n_out: int, n_in: int, rng: Stream) -> SparseMatrix:
+    def sample_isometry(self, n_out: int, n_in: int, rng: Stream) -> LinearMap:
         density = self._density(n_in)
         entries = _bernoulli(n_out * n_in, density, rng.child("entries"))
         value = (density * n_out) ** -0.5  # so that n_out·density·value² = 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from bochner import methods
@@ -48,7 +50,7 @@ def _rows_benchmark(quick: bool) -> None:
         features.fit(X)
         cells = []
         for n in sizes:
-            best = interleaved({"it": lambda n=n, f=features: f.transform(X[:n])}, 5)
+            best = interleaved({"it": partial(features.transform, X[:n])}, repeats=5)
             cells.append(f"{best['it'] / (n * 2048) * 1e9:.2f}")
         rows.append([name, *cells])
     print_table(
@@ -63,4 +65,4 @@ def _candidates(X: np.ndarray, m: int):
         name: getattr(methods, name)(m, gamma=0.5 / X.shape[1], random_state=0).fit(X)
         for name in OURS
     }
-    return {name: lambda f=f: f.transform(X) for name, f in maps.items()}
+    return {name: partial(f.transform, X) for name, f in maps.items()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,7 @@ def _compare(d: int, m: int, dtype: Any, outputs: int) -> list[list[str]]:
     candidates: dict[str, Callable[[], Any]] = {}
     for name in OURS:
         features = getattr(methods, name)(m, gamma=0.5 / d, random_state=0).fit(X)
-        candidates[name] = lambda features=features: features.transform(X)
+        candidates[name] = partial(features.transform, X)
     sampler = RBFSampler(n_components=m, gamma=0.5 / d, random_state=0).fit(X)
     candidates["RBFSampler"] = lambda: sampler.transform(X)
     output = np.zeros((n, m), dtype)

@@ -7,6 +7,7 @@ import pytest
 import sklearn.datasets
 from numpy.testing import assert_array_equal
 from scipy import sparse
+from sklearn.utils import Bunch
 
 from bochner import datasets
 
@@ -39,6 +40,10 @@ def test_official_split_images_and_scale(folder):
     assert_array_equal(datasets.load("mnist").X_train, [[0, 1]])
     np.savez(folder / "sensor.npz", scale=np.float64(0.5), **parts)
     assert_array_equal(datasets.load("sensor").X_test, [[0, 127.5]])
+    channels = np.array([[1, 2, 3, 4]], dtype=np.int16)
+    parts = {"X_train": channels, "y_train": [1], "X_test": channels, "y_test": [2]}
+    np.savez(folder / "windows.npz", scale=np.array([1.0, 10.0]), **parts)
+    assert_array_equal(datasets.load("windows").X_test, [[1, 20, 3, 40]])
 
 
 def test_sparse_stays_sparse(folder):
@@ -65,6 +70,29 @@ def test_openml(folder, monkeypatch):
     bunch = sklearn.datasets.load_iris()
     monkeypatch.setattr(sklearn.datasets, "fetch_openml", lambda *a, **k: bunch)
     assert datasets.load("iris").X_train.shape == (120, 4)
+
+
+@pytest.mark.parametrize("error", [ValueError("unknown"), OSError("no network")])
+def test_openml_without_the_data_set(folder, monkeypatch, error):
+    def fail(*args, **kwargs):
+        raise error
+
+    monkeypatch.setattr(sklearn.datasets, "fetch_openml", fail)
+    with pytest.raises(ValueError, match=r"OpenML did not give it .*Set BOCHNER_DATA"):
+        datasets.load("nowhere")
+
+
+def test_openml_images_are_scaled(folder, monkeypatch):
+    asked = []
+    bunch = Bunch(data=np.full((10, 2), 255.0), target=np.arange(10))
+
+    def fetch(name, **kwargs):
+        asked.append(name)
+        return bunch
+
+    monkeypatch.setattr(sklearn.datasets, "fetch_openml", fetch)
+    assert datasets.load("mnist").X_train.max() == 1
+    assert asked == ["mnist_784"]
 
 
 def test_file_without_a_data_set(folder):

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
@@ -21,9 +22,11 @@ from bochner import (
     RandomProjection,
     kernels,
     methods,
+    metrics,
     nonlinearities,
     projections,
 )
+from bochner.feature_map import all_finite
 from checks import check_feature_map, check_prefix, data
 
 BY_BLAS = [
@@ -241,3 +244,48 @@ def test_bad_transform():
         RandomFeatures().transform(data(3, 3))
     with pytest.raises(ValueError, match="X has 2 features, but RandomFeatures"):
         RandomFeatures().fit(data(3, 3)).transform(data(3, 2))
+
+
+@pytest.mark.parametrize("output", ["default", "pandas", "polars"])
+def test_kernel_and_error_of_frames(output):
+    X = data(20, 3)
+    table = pd.DataFrame({c: X[:, i].copy() for i, c in enumerate("abc")})
+    features = RandomFeatures(16, gamma=1.0, random_state=0).fit(table)
+    features.set_output(transform=output)
+    K = features.approximate_kernel(table)
+    assert isinstance(K, np.ndarray)
+    error = metrics.kernel_error(features, table)
+    assert error == pytest.approx(
+        np.linalg.norm(K - features.kernel_(X)) / np.linalg.norm(features.kernel_(X))
+    )
+
+
+def test_feature_map_trusts_nobody():
+    """The public value runs compiled code: it looks at what it gets."""
+    features = RandomFeatures(16, random_state=0).fit(data(20, 3)).feature_map_
+    for rows in (data(5, 4), data(5, 3).astype(int), data(5, 3).astype(np.float16)):
+        with pytest.raises(ValueError, match="A map of 3 features takes"):
+            features(rows)
+    with pytest.raises(ValueError, match=r"must be CSR, got csc; use X.tocsr\(\)"):
+        features(sparse.csc_matrix(data(5, 3)))
+
+
+def test_values_cannot_be_written_through():
+    linear = RandomFeatures(16, projection="dense").fit(data(20, 3)).feature_map_.linear
+    with pytest.raises(ValueError, match="read-only"):
+        linear.to_dense()[:] = 0
+    assert linear != linear.astype(np.float32)  # compared by identity
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_one_bad_number_among_many_is_found(bad):
+    X = np.ones((3000, 200), dtype=np.float32)
+    features = RandomFeatures(4, gamma=1.0, random_state=0).fit(X)
+    X[2999, 199] = bad
+    with pytest.raises(ValueError, match="Input X contains"):
+        features.transform(X)
+    with sklearn.config_context(assume_finite=True):
+        features.transform(X)
+    X[:] = 3e38  # finite, though its sum is not
+    assert np.isfinite(features.transform(X * np.float32(1e-30))).all()
+    assert all_finite(X)

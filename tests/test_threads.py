@@ -174,7 +174,37 @@ def test_an_error_stops_the_others_and_restores_blas(four_threads, error, where)
     assert_allclose(FEATURES.transform(X), EXPECTED, atol=1e-6)
 
 
+def test_helpers_that_cannot_start_are_done_without(four_threads, monkeypatch):
+    """At interpreter shutdown a pool refuses work: the caller does it all."""
+    pool = ThreadPoolExecutor(3)
+    pool.shutdown()
+    monkeypatch.setattr(_threads, "_pool", pool)
+    monkeypatch.setattr(_threads, "_pool_size", 3)
+    assert_allclose(FEATURES.transform(X), EXPECTED, atol=1e-6)
+
+
+def test_an_error_while_submitting_stops_helpers(four_threads, monkeypatch):
+    seen = []
+    submit, calls = _threads._submit, []
+
+    def interrupted(work):
+        calls.append(work)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return submit(work)
+
+    monkeypatch.setattr(_threads, "_submit", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        _threads.for_row_blocks(lambda: seen.append, 10_000, 8, 10**6)
+    before = len(seen)
+    assert before < 1250
+    assert len(seen) == before
+
+
 def test_block_rows():
     assert _threads.block_rows(2048, 4) == 256
     assert _threads.block_rows(10**7, 8) == 8
+    assert _threads.block_rows(100_000, 4) == 8
+    with bochner.threads(64):
+        assert _threads.block_rows(2048, 4) == 64  # all scratch together is bounded
     assert _threads.block_rows(0, 4) == 256

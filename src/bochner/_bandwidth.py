@@ -81,8 +81,9 @@ def _blocks(X: np.ndarray) -> Iterator[np.ndarray]:
 
 def _size(X: Any, metric: str) -> float:
     """The distance of a typical row from the origin, beside which rounding is seen."""
-    row = abs(as_float64(X[:1]))
-    return float((row**2 if metric == "sqeuclidean" else row).sum())
+    row = as_float64(X[:1])
+    numbers = abs(row.data if sparse.issparse(row) else row)
+    return float((numbers**2 if metric == "sqeuclidean" else numbers).sum())
 
 
 def _reciprocal(value: float, size: float) -> float:

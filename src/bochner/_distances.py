@@ -9,6 +9,9 @@ from scipy import sparse
 
 from ._random import Stream
 
+MIDDLE_ROWS = 101
+"""Rows whose median is taken for the middle of all."""
+
 
 def distances(X: Any, Y: Any, metric: str) -> np.ndarray:
     """‖x − y‖² ("sqeuclidean") or ‖x − y‖₁ ("cityblock"), (n, n') float64.
@@ -30,10 +33,18 @@ def sample_distances(X: Any, n_rows: int, metric: str) -> np.ndarray:
     """
     rows = Stream(0).child("bandwidth").subset(X.shape[0], n_rows)
     chosen = as_float64(X[rows])
-    centred = chosen if sparse.issparse(chosen) else chosen - chosen.mean(axis=0)
+    centred = chosen if sparse.issparse(chosen) else chosen - middle(chosen)
     D = distances(centred, centred, metric)
     np.fill_diagonal(D, 0)
     return D
+
+
+def middle(X: np.ndarray) -> np.ndarray:
+    """A point among the dense rows of X, (d,), whatever outliers are in it.
+
+    Distances are sums of squares: far from zero they cancel, so rows are moved first.
+    """
+    return np.median(X[:MIDDLE_ROWS], axis=0)
 
 
 def as_float64(X: Any) -> Any:

@@ -62,7 +62,7 @@ class FeatureMap:
 
     def _apply(self, X: Any) -> np.ndarray:
         n_projections = self.linear.shape[0]
-        rows = block_rows(n_projections, self.dtype.itemsize)
+        rows = block_rows(self.linear.work_columns, self.dtype.itemsize)
         F = np.empty((X.shape[0], self.n_components), dtype=self.dtype)
 
         def make_step() -> Step:
@@ -86,7 +86,7 @@ def project(linear: LinearMap, X: Any) -> np.ndarray:
     check_block(X, linear)
     linear = linear.astype(X.dtype)
     Z = np.empty((X.shape[0], linear.shape[0]), dtype=X.dtype)
-    rows = block_rows(linear.shape[0], Z.itemsize)
+    rows = block_rows(linear.work_columns, Z.itemsize)
 
     def step(block: slice) -> None:
         linear.apply(rows_of(X, block), out=Z[block])

@@ -23,7 +23,7 @@ from sklearn.base import BaseEstimator, clone
 
 from . import laws
 from ._bandwidth import RULES
-from ._distances import as_float64, distances
+from ._distances import as_float64, distances, middle
 from ._threads import block_rows, for_row_blocks
 from ._validation import check_positive, check_positive_array, check_rows
 
@@ -93,16 +93,13 @@ class Kernel(BaseEstimator):
         return out
 
     def _scaled(self, X: Any, Y: Any) -> tuple[Any, Any]:
-        """Float64 copies times the scale, and around Y's mean where rows are dense.
-
-        Only differences count, and squares of numbers far from zero would cancel.
-        """
+        """Float64 copies times the scale, moved to the origin where rows are dense."""
         both = as_float64(X), as_float64(Y)
         if any(map(sparse.issparse, both)):
             factors = np.broadcast_to(self._scale(), X.shape[1])
             return tuple(sparse.csr_matrix(A).multiply(factors).tocsr() for A in both)
-        mean = both[1].mean(axis=0)
-        return tuple((A - mean) * self._scale() for A in both)
+        origin = middle(both[1])
+        return tuple((A - origin) * self._scale() for A in both)
 
     def spectral_law(self) -> laws.Law:
         """The law of the frequencies, for inputs multiplied by `input_scale`."""

@@ -1,10 +1,15 @@
 """Kernel error against what theory derives for it."""
 
+from functools import partial
+from itertools import combinations
+from math import comb
+
 import numpy as np
 import pytest
 from scipy.stats import norm, t
 
-from bochner import kernels, methods, metrics
+from bochner import kernels, methods, metrics, projections
+from bochner._random import Stream
 from checks import ALPHA, check_unbiased, iid_variance
 
 KERNELS = [
@@ -29,6 +34,72 @@ def cos(*args, **parts):
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 def test_unbiased(make, kernel, global_seed):
     check_unbiased(make, kernel, d=3, seed=global_seed)
+
+
+STRUCTURED = [
+    # name, largest variance beside independent rows
+    ("orf", 1.0),
+    ("qmc", 1.0),
+    ("fastfood", 3.0),
+    ("circulant", 2.2),
+]
+
+
+@pytest.mark.parametrize("name, inflation", STRUCTURED)
+@pytest.mark.parametrize("d", [3, 20])
+@pytest.mark.parametrize("kernel", [kernels.Gaussian(0.1), kernels.Matern(1.5, 3.0)])
+def test_structured_maps_are_unbiased(name, inflation, d, kernel, global_seed):
+    make = getattr(methods, name)
+    check_unbiased(make, kernel, d=d, seed=global_seed, inflation=inflation)
+
+
+@pytest.mark.parametrize("name", ["circulant", "qmc", "block_diagonal"])
+def test_structured_maps_of_the_l1_kernel_are_unbiased(name, global_seed):
+    parts = {"block_size": 3} if name == "block_diagonal" else {}
+    make = partial(getattr(methods, name), **parts)
+    kernel = kernels.Laplacian(0.2)
+    check_unbiased(make, kernel, d=3, seed=global_seed, inflation=2.2)
+
+
+@pytest.mark.parametrize("kernel", KERNELS[:1] + KERNELS[2:], ids=repr)
+@pytest.mark.parametrize("b", [1, 2])
+def test_block_diagonal_estimates_the_mean_over_blocks(kernel, b, global_seed):
+    """E_B k(s·δ_B), with the scale that each law asks for; not k(δ) itself."""
+    d, m = 3, 40_000
+    law = kernel.spectral_law()
+    linear = projections.BlockDiagonal(b).sample(law, m, d, Stream(global_seed))
+    delta = np.random.default_rng(global_seed).normal(size=(20, d))
+    sizes = sorted({int(s) for s in np.diff(_by_output(linear).indptr)})
+    expected, weight = np.zeros(20), 0.0
+    for size in sizes:
+        _, stretch = law.on_block(d, size)
+        share = (np.diff(_by_output(linear).indptr) == size).mean()
+        for block in combinations(range(d), size):
+            seen = stretch * delta[:, block]
+            D = (seen**2 if law.metric == "sqeuclidean" else abs(seen)).sum(axis=1)
+            n_blocks = comb(d, size)
+            expected += share / n_blocks * law.characteristic(D)
+            weight += share / n_blocks
+    assert weight == pytest.approx(1)
+    mean = np.cos(linear.apply(delta)).mean(axis=1)
+    assert np.abs(mean - expected).max() < norm.isf(ALPHA / 40) / np.sqrt(m)
+
+
+def _by_output(linear):
+    return linear.by_output
+
+
+@pytest.mark.parametrize("name", ["sorf", "orf"])
+def test_orthogonal_rows_beat_independent_ones(name, global_seed):
+    """Half the squared error at least, at m = 4d, over 8 seeds."""
+    X = np.random.default_rng(global_seed).normal(size=(150, 32))
+
+    def square(make):
+        seeds = range(100 * global_seed, 100 * global_seed + 8)
+        maps = [make(256, gamma="median", random_state=s).fit(X) for s in seeds]
+        return np.mean([metrics.kernel_error(f, X) ** 2 for f in maps])
+
+    assert square(getattr(methods, name)) < 0.6 * square(methods.rff)
 
 
 def test_a_wrong_bandwidth_is_found():

@@ -27,6 +27,11 @@ class LinearMap:
     shape: tuple[int, int]
     dtype: np.dtype
 
+    @property
+    def work_columns(self) -> int:
+        """Numbers per row that `apply` holds at a time, output included."""
+        return self.shape[0]
+
     def apply(self, X: Any, out: np.ndarray | None = None) -> np.ndarray:
         """X Wᵀ, (n, n_out), for dense or CSR rows X, (n, n_in), of this map's type."""
         raise NotImplementedError

@@ -74,6 +74,11 @@ class CirculantMap(LinearMap):
     def dtype(self) -> np.dtype:  # type: ignore[override]
         return self.vectors.dtype
 
+    @property
+    def work_columns(self) -> int:
+        # rows with signs, their spectrum, its product with r's, and the inverse
+        return self.shape[0] + 5 * self.vectors.shape[1]
+
     def apply(self, X: Any, out: np.ndarray | None = None) -> np.ndarray:
         n_out, d = self.scale.size, self.vectors.shape[1]
         if out is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from . import error, scaling, startup, structures, transform, wide
+from . import auto, error, scaling, startup, structures, transform, wide
 
 BENCHMARKS = {
     "transform": transform.run,
@@ -12,6 +12,7 @@ BENCHMARKS = {
     "wide": wide.run,
     "scaling": scaling.run,
     "error": error.run,
+    "auto": auto.run,
     "startup": startup.run,
 }
 

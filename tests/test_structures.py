@@ -311,6 +311,7 @@ AUTO = [
     (data(20, 200), "laplacian", 4096, projections.Dense),
     (data(20, 2000), None, 16, projections.Dense),
     (sparse.random(20, 10**5, density=1e-4, format="csr"), None, 64, projections.Dense),
+    (sparse.csr_matrix(([1.0], ([0], [0])), (2, 10**6)), None, 512, projections.SORF),
 ]
 
 

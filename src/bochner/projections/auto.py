@@ -17,8 +17,15 @@ from .qmc import QMC
 FEW_FEATURES = 16
 """Up to here Sobol points have the lower error, and a dense product costs no more."""
 
-DENSE_NS, CSR_NS, BUTTERFLY_NS = 0.014, 0.07, 0.035
+DENSE_NS, CSR_NS, BUTTERFLY_NS = 0.012, 0.155, 0.031
 """Nanoseconds per multiply-add (dense rows, CSR rows) and per butterfly stage."""
+
+WORTH = 3.0
+"""Independent frequencies that one of SORF's is worth: its error is about 0.55 of
+theirs, which falls with the square root of their number."""
+
+DENSE_BYTES = 1 << 30
+"""A dense matrix beyond this is no choice where a structured map will do."""
 
 
 class Auto(Projection):
@@ -36,14 +43,14 @@ def choose(X: Any, law: Law, n_out: int) -> Projection:
 
     - Up to 16 features: Sobol points. Their error is the smallest there, and the dense
       product is as cheap as anything.
-    - An isotropic law: SORF, whose error is about half that of independent frequencies
-      and whose cost grows with log d, unless the product with a dense (or, for CSR
-      rows, sparse) matrix is cheaper by the measured constants, as it is for few
-      frequencies.
+    - A mixture of normals: SORF, whose error is about half that of independent
+      frequencies and whose cost grows with log d, unless a product with three times as
+      many of those is still cheaper by the measured constants, as it is for few
+      frequencies or very sparse rows, and its matrix fits a gigabyte.
     - Otherwise: independent frequencies.
 
-    `python -m benchmarks error` and `python -m benchmarks transform` print the
-    measurements behind the rule.
+    `python -m benchmarks auto` and `python -m benchmarks error` print the measurements
+    behind the rule.
     """
     d = X.shape[1]
     if d <= FEW_FEATURES:
@@ -52,7 +59,8 @@ def choose(X: Any, law: Law, n_out: int) -> Projection:
         return Dense()
     filled = X.nnz / max(1, X.shape[0]) if sparse.issparse(X) else d
     each = CSR_NS if sparse.issparse(X) else DENSE_NS
-    product = filled * n_out * each
+    product = filled * n_out * each * WORTH
     width = padded(d)
     transform = -(-n_out // width) * width * 3 * np.log2(width) * BUTTERFLY_NS
-    return SORF() if transform < product else Dense()
+    large = 8 * d * n_out > DENSE_BYTES
+    return SORF() if large or transform < product else Dense()

@@ -15,6 +15,6 @@ def test_examples(capsys):
         exec(block, namespace)
     printed = capsys.readouterr().out.splitlines()
     assert printed[0] == "0.99"
-    assert printed[2] == "0.03"
+    assert printed[2] == "0.05"
     assert "randomfeatures__gamma" in printed[3]
-    assert printed[4] == "(1000, 1023)"
+    assert printed[4] == "(1000, 1024)"

@@ -99,7 +99,7 @@ def for_row_blocks(
     error or interrupt stops the others at their next block, and is raised once they
     have stopped.
     """
-    rows = min(rows, _shares(n_rows))
+    rows = _even_rows(n_rows, rows)
     starts = range(0, n_rows, rows)
     blocks = [slice(start, min(start + rows, n_rows)) for start in starts]
     if n_rows * n_columns < INLINE_OUTPUTS:
@@ -110,10 +110,12 @@ def for_row_blocks(
         _run(_Share(make_step, blocks), n_workers)
 
 
-def _shares(n_rows: int) -> int:
-    """Rows of a block that leaves every thread some work, in whole lanes."""
-    each = -(-n_rows // n_threads())
-    return max(MIN_BLOCK_ROWS, -(-each // MIN_BLOCK_ROWS) * MIN_BLOCK_ROWS)
+def _even_rows(n_rows: int, rows: int) -> int:
+    """At most `rows`, such that every thread gets as many blocks, in whole lanes."""
+    n = n_threads()
+    blocks = max(n, -(-n_rows // rows // n) * n)
+    each = -(-n_rows // blocks)
+    return min(rows, max(MIN_BLOCK_ROWS, -(-each // MIN_BLOCK_ROWS) * MIN_BLOCK_ROWS))
 
 
 class _Share:

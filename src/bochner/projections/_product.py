@@ -36,7 +36,7 @@ def csr_times_csr(data, indices, indptr, values, columns, starts, out):
         for p in range(indptr[i], indptr[i + 1]):
             j = indices[p]
             for q in range(starts[j], starts[j + 1]):
-                z[columns[q]] += data[p] * values[q]
+                z[np.uintp(columns[q])] += data[p] * values[q]
 
 
 @njit(**OPTIONS)
@@ -93,8 +93,9 @@ def csr_times_single(data, indices, indptr, values, outputs, out):
         z = out[i]
         z[:] = 0
         for p in range(indptr[i], indptr[i + 1]):
-            j = indices[p]
-            z[outputs[j]] += data[p] * values[j]
+            # unsigned, so that no index is checked for counting from the end
+            j = np.uintp(indices[p])
+            z[np.uintp(outputs[j])] += data[p] * values[j]
 
 
 @njit(**OPTIONS)

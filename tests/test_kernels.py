@@ -120,9 +120,8 @@ def test_csr_with_duplicates_and_unsorted_indices(kernel):
         assert_allclose(kernel(odd), kernel(dense), atol=1e-10)
     for rule in ("scale", "median", "knn"):
         by_rule = type(kernel)(rule)
-        ours, theirs = by_rule.resolve(odd).gamma, by_rule.resolve(dense).gamma
-        if rule != "scale":  # scikit-learn's rule reads entries as they are stored
-            assert ours == pytest.approx(theirs)
+        gamma = by_rule.resolve(odd).gamma
+        assert gamma == pytest.approx(by_rule.resolve(dense).gamma)
 
 
 def test_scale_rule_of_float32_csr_does_not_cancel():
@@ -196,6 +195,13 @@ def test_resolve_leaves_the_spec_alone():
     assert kernel.resolve(X) is not kernel
     assert kernel.gamma == "median"
     assert clone(kernel).get_params() == kernel.get_params()
+
+
+@pytest.mark.parametrize("kernel", [c[0] for c in CASES], ids=repr)
+def test_rescaled_is_the_kernel_of_scaled_inputs(kernel):
+    factors = np.array([0.5, 2.0, 1.0])
+    expected = kernel(X * factors, Y * factors)
+    assert_allclose(kernel.rescaled(factors)(X, Y), expected, atol=1e-12)
 
 
 def test_as_callable_in_svc():

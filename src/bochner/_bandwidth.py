@@ -25,6 +25,8 @@ ROUNDING = 1e-28
 def scale(X: Any, metric: str) -> float:
     """1/(d · var X), scikit-learn's "scale"; O(nd) time, a block of rows of memory."""
     n, d = X.shape
+    if sparse.issparse(X) and not X.has_canonical_format:
+        X = as_float64(X)
     stored = X.data if sparse.issparse(X) else X
     zeros = n * d - stored.size
     mean = sum(block.sum() for block in _blocks(stored)) / (n * d)

@@ -9,9 +9,9 @@ import numpy as np
 from scipy import sparse
 
 from ._threads import Step, block_rows, for_row_blocks
-from ._validation import FLOATS
 from .nonlinearities import SampledNonlinearity
 from .projections import LinearMap
+from .projections.base import check_input
 
 FINITE_ENTRIES = 1 << 18
 """Entries looked at in one step of the search for NaN."""
@@ -57,7 +57,7 @@ class FeatureMap:
 
     def __call__(self, X: Any) -> np.ndarray:
         """Features of dense or CSR rows X, (n, n_features), in X's floating type."""
-        check_block(X, self.linear)
+        check_all_rows(X, self.linear.shape[1])
         return self.astype(X.dtype)._apply(X)
 
     def _apply(self, X: Any) -> np.ndarray:
@@ -83,7 +83,7 @@ class FeatureMap:
 
 def project(linear: LinearMap, X: Any) -> np.ndarray:
     """X Wᵀ block by block, (n, n_out), in X's floating type."""
-    check_block(X, linear)
+    check_all_rows(X, linear.shape[1])
     linear = linear.astype(X.dtype)
     Z = np.empty((X.shape[0], linear.shape[0]), dtype=X.dtype)
     rows = block_rows(linear.work_columns, Z.itemsize)
@@ -122,12 +122,12 @@ def all_finite(X: Any) -> bool:
     return all(finite)
 
 
-def check_block(X: Any, linear: LinearMap) -> None:
-    """What compiled code below takes on trust: floats, dense or CSR, the width."""
-    if X.dtype not in FLOATS or X.ndim != 2 or X.shape[1] != linear.shape[1]:
-        raise ValueError(
-            f"A map of {linear.shape[1]} features takes two-dimensional float32 or "
-            f"float64 rows; got shape {X.shape} of {X.dtype}."
-        )
-    if sparse.issparse(X) and X.format != "csr":
-        raise ValueError(f"Sparse rows must be CSR, got {X.format}; use X.tocsr().")
+def check_all_rows(X: Any, n_in: int) -> None:
+    """What blocks take on trust: their form, and that CSR indices stay inside."""
+    check_input(X, n_in)
+    if sparse.issparse(X) and X.nnz:
+        low, high = X.indices.min(), X.indices.max()
+        if low < 0 or high >= n_in:
+            raise ValueError(
+                f"CSR rows of {n_in} features have column indices from {low} to {high}."
+            )

@@ -112,6 +112,16 @@ class Kernel(BaseEstimator):
         scale = self._scale()
         return None if np.ndim(scale) == 0 else scale
 
+    def rescaled(self, factors: np.ndarray) -> Self:
+        """This kernel of inputs that are multiplied by one factor per feature first."""
+        bandwidth = self._from_scale(self._scale() * factors)
+        return clone(self).set_params(**{self._bandwidth_name: bandwidth})
+
+    @staticmethod
+    def _from_scale(scale: np.ndarray) -> np.ndarray:
+        """The bandwidth that puts this scale on the inputs: inverse of `_scale`."""
+        return scale**2
+
     @staticmethod
     def _from_gamma(gamma: Any) -> Any:
         """The bandwidth parameter that matches exp(−γ · distance)."""
@@ -176,6 +186,10 @@ class Laplacian(Kernel):
     def _scale(self) -> Any:
         return self.gamma
 
+    @staticmethod
+    def _from_scale(scale: np.ndarray) -> np.ndarray:
+        return scale
+
     def _law(self, scale: float) -> laws.Law:
         return laws.CauchyProduct(scale)
 
@@ -216,6 +230,10 @@ class _LengthScale(Kernel):
 
     def _scale(self) -> Any:
         return 1.0 / self.length_scale
+
+    @staticmethod
+    def _from_scale(scale: np.ndarray) -> np.ndarray:
+        return 1.0 / scale
 
 
 class Matern(_LengthScale):
@@ -305,6 +323,10 @@ class Spherical(Kernel):
 
     def _scale(self) -> Any:
         return 1.0 / self.radius
+
+    @staticmethod
+    def _from_scale(scale: np.ndarray) -> np.ndarray:
+        return 1.0 / scale
 
     def _law(self, scale: float) -> laws.Law:
         return laws.Ball(scale)

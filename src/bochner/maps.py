@@ -15,12 +15,15 @@ from sklearn.base import (
 from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._random import as_stream
+from ._random import Stream, as_stream
 from ._validation import FLOATS, check_choice, check_count
 from .feature_map import FeatureMap, all_finite, project
 from .kernels import KERNELS, Kernel
 from .nonlinearities import NONLINEARITIES, Nonlinearity
-from .projections import PROJECTIONS, LinearMap, Projection
+from .projections import PROJECTIONS, LinearMap, Projection, Scale
+
+SCALED_ROWS = 1000
+"""Rows that are copied with their features scaled, for what is learned from them."""
 
 
 class _RowTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -141,12 +144,13 @@ class RandomFeatures(_RowTransformer):
         """
         X = self._validated(X, reset=True)
         nonlinearity, projection = self._parts()
-        kernel = self._kernel(nonlinearity).resolve(X)
+        kernel = _resolved(self._kernel(nonlinearity), X, projection.input_factors(X))
         law = kernel.spectral_law()
         n = nonlinearity.n_projections(self.n_components)
 
         rng = as_stream(self.random_state)
-        self.projection_ = projection.resolve(X, law, n, rng.child("resolve"))
+        seen = _scaled_sample(X, kernel.input_scale)
+        self.projection_ = projection.resolve(seen, law, n, rng.child("resolve"))
         linear = self.projection_.sample(law, n, X.shape[1], rng.child("projection"))
         if kernel.input_scale is not None:
             linear = linear.scale_columns(kernel.input_scale)
@@ -212,8 +216,10 @@ class RandomFeatures(_RowTransformer):
 class RandomProjection(_RowTransformer):
     """A linear random projection V with E‖V x‖² = ‖x‖².
 
-    Distances between n points survive within 1 ± ε once n_components reaches
-    `theory.johnson_lindenstrauss(n, eps=ε, eta=…)`, whatever the number of features.
+    With Gaussian rows ("dense"), distances between n points survive within 1 ± ε once
+    n_components reaches `theory.johnson_lindenstrauss(n, eps=ε, eta=…)`; "orthogonal",
+    "sorf" and "orthoprojector" vary no more. The default, and "sparse", keep lengths on
+    average only: their variance grows where differences sit in few features.
 
     Parameters
     ----------
@@ -260,6 +266,9 @@ class RandomProjection(_RowTransformer):
         projection = self._part("projection", PROJECTIONS, Projection)
         rng = as_stream(self.random_state).child("projection")
         linear = projection.sample_isometry(n, X.shape[1], rng)
+        factors = projection.input_factors(X)
+        if factors is not None:
+            linear = linear.scale_columns(factors)
         self.linear_map_: LinearMap = linear.astype(X.dtype)
         return self
 
@@ -271,6 +280,21 @@ class RandomProjection(_RowTransformer):
     @property
     def _n_features_out(self) -> int:
         return self.linear_map_.shape[0]
+
+
+def _resolved(kernel: Kernel, X: Any, factors: np.ndarray | None) -> Kernel:
+    """The kernel with its bandwidth settled on X, after factors that X takes first."""
+    if factors is None:
+        return kernel.resolve(X)
+    return kernel.resolve(_scaled_sample(X, factors)).rescaled(factors)
+
+
+def _scaled_sample(X: Any, factors: np.ndarray | None) -> Any:
+    """X, or some of its rows with their features multiplied."""
+    if factors is None:
+        return X
+    rows = Stream(0).child("scaled").subset(X.shape[0], SCALED_ROWS)
+    return Scale(factors.astype(X.dtype)).apply(X[rows])
 
 
 def _weights(amplitude: float, n_components: int) -> np.ndarray | None:

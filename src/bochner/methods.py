@@ -36,9 +36,13 @@ def rff(
     >>> methods.rff(64, gamma=0.1, random_state=0).fit_transform([[1, 2]]).shape
     (1, 64)
     """
-    parts = {"projection": "dense", **parts}
     return RandomFeatures(
-        n_components, kernel=kernel, gamma=gamma, random_state=random_state, **parts
+        n_components,
+        kernel=kernel,
+        gamma=gamma,
+        projection="dense",
+        random_state=random_state,
+        **parts,
     )
 
 
@@ -66,9 +70,13 @@ def orf(
     >>> methods.orf(64, gamma=0.1, random_state=0).fit_transform([[1, 2]]).shape
     (1, 64)
     """
-    parts = {"projection": "orthogonal", **parts}
     return RandomFeatures(
-        n_components, kernel=kernel, gamma=gamma, random_state=random_state, **parts
+        n_components,
+        kernel=kernel,
+        gamma=gamma,
+        projection="orthogonal",
+        random_state=random_state,
+        **parts,
     )
 
 
@@ -83,7 +91,7 @@ def sorf(
     """Structured orthogonal random features: rotations from Hadamard matrices.
 
     W ∝ S H D₁ H D₂ H D₃ with random signs D: the error of `orf` at a cost that grows
-    with log d only. The automatic choice past 16 features. O(n M log d) time, O(M + d)
+    with log d only. The automatic choice past 16 features, as a rule. O(n M log d) time, O(M + d)
     memory.
 
     References
@@ -96,9 +104,13 @@ def sorf(
     >>> methods.sorf(64, gamma=0.1, random_state=0).fit_transform([[1, 2]]).shape
     (1, 64)
     """
-    parts = {"projection": "sorf", **parts}
     return RandomFeatures(
-        n_components, kernel=kernel, gamma=gamma, random_state=random_state, **parts
+        n_components,
+        kernel=kernel,
+        gamma=gamma,
+        projection="sorf",
+        random_state=random_state,
+        **parts,
     )
 
 
@@ -127,9 +139,13 @@ def fastfood(
     >>> methods.fastfood(64, gamma=0.1, random_state=0).fit_transform([[1, 2]]).shape
     (1, 64)
     """
-    parts = {"projection": "fastfood", **parts}
     return RandomFeatures(
-        n_components, kernel=kernel, gamma=gamma, random_state=random_state, **parts
+        n_components,
+        kernel=kernel,
+        gamma=gamma,
+        projection="fastfood",
+        random_state=random_state,
+        **parts,
     )
 
 
@@ -162,9 +178,13 @@ def qmc(
     >>> methods.qmc(64, gamma=0.1, random_state=0).fit_transform([[1, 2]]).shape
     (1, 64)
     """
-    parts = {"projection": QMC(sequence), **parts}
     return RandomFeatures(
-        n_components, kernel=kernel, gamma=gamma, random_state=random_state, **parts
+        n_components,
+        kernel=kernel,
+        gamma=gamma,
+        projection=QMC(sequence),
+        random_state=random_state,
+        **parts,
     )
 
 
@@ -188,7 +208,7 @@ def block_diagonal(
 
     References
     ----------
-    Randomised block-diagonal projections; see `projections.BlockDiagonal`.
+    Fast random Fourier features through randomized block-diagonal projection, preprint.
 
     Examples
     --------
@@ -196,9 +216,13 @@ def block_diagonal(
     >>> methods.block_diagonal(64, gamma=0.1).fit_transform([[1, 2]]).shape
     (1, 64)
     """
-    parts = {"projection": BlockDiagonal(block_size), **parts}
     return RandomFeatures(
-        n_components, kernel=kernel, gamma=gamma, random_state=random_state, **parts
+        n_components,
+        kernel=kernel,
+        gamma=gamma,
+        projection=BlockDiagonal(block_size),
+        random_state=random_state,
+        **parts,
     )
 
 
@@ -225,7 +249,11 @@ def circulant(
     >>> methods.circulant(64, gamma=0.1, random_state=0).fit_transform([[1, 2]]).shape
     (1, 64)
     """
-    parts = {"projection": "circulant", **parts}
     return RandomFeatures(
-        n_components, kernel=kernel, gamma=gamma, random_state=random_state, **parts
+        n_components,
+        kernel=kernel,
+        gamma=gamma,
+        projection="circulant",
+        random_state=random_state,
+        **parts,
     )

@@ -89,6 +89,11 @@ def block_diagonal_moments(
     -------
     BlockDiagonalMoments
 
+    References
+    ----------
+    Theorem 4.1 of "Fast random Fourier features through randomized block-diagonal
+    projection" (preprint) prints −½E[k(2δ)]; the sign here is the one simulation gives.
+
     Examples
     --------
     >>> from bochner import theory

@@ -37,7 +37,11 @@ def test_unbiased(make, kernel, global_seed):
 
 
 STRUCTURED = [
-    # name, largest variance beside independent rows
+    # name, and how much larger the variance may be than that of independent rows:
+    # never for orthogonal rows and points; twice for circulants, with some room
+    # (PAPERS: 1 + z⁴e^{−z²}/(1 − e^{−z²})² ≤ 2); below three for Fastfood, whose error
+    # is 1.2 to 1.3 times that of independent rows in `benchmarks error`, close pairs
+    # having most of it
     ("orf", 1.0),
     ("qmc", 1.0),
     ("fastfood", 3.0),
@@ -51,6 +55,12 @@ STRUCTURED = [
 def test_structured_maps_are_unbiased(name, inflation, d, kernel, global_seed):
     make = getattr(methods, name)
     check_unbiased(make, kernel, d=d, seed=global_seed, inflation=inflation)
+
+
+@pytest.mark.parametrize("d", [17, 40])
+def test_sorf_has_no_visible_bias_past_sixteen_features(d, global_seed):
+    """Its bias falls with √d'; in two features it is seen at 0.02 for far pairs."""
+    check_unbiased(methods.sorf, kernels.Gaussian(1 / d), d=d, seed=global_seed)
 
 
 @pytest.mark.parametrize("name", ["circulant", "qmc", "block_diagonal"])
@@ -69,11 +79,12 @@ def test_block_diagonal_estimates_the_mean_over_blocks(kernel, b, global_seed):
     law = kernel.spectral_law()
     linear = projections.BlockDiagonal(b).sample(law, m, d, Stream(global_seed))
     delta = np.random.default_rng(global_seed).normal(size=(20, d))
-    sizes = sorted({int(s) for s in np.diff(_by_output(linear).indptr)})
+    lengths = np.diff(linear.by_output.indptr)
+    sizes = np.unique(lengths).tolist()
     expected, weight = np.zeros(20), 0.0
     for size in sizes:
         _, stretch = law.on_block(d, size)
-        share = (np.diff(_by_output(linear).indptr) == size).mean()
+        share = (lengths == size).mean()
         for block in combinations(range(d), size):
             seen = stretch * delta[:, block]
             D = (seen**2 if law.metric == "sqeuclidean" else abs(seen)).sum(axis=1)
@@ -83,10 +94,6 @@ def test_block_diagonal_estimates_the_mean_over_blocks(kernel, b, global_seed):
     assert weight == pytest.approx(1)
     mean = np.cos(linear.apply(delta)).mean(axis=1)
     assert np.abs(mean - expected).max() < norm.isf(ALPHA / 40) / np.sqrt(m)
-
-
-def _by_output(linear):
-    return linear.by_output
 
 
 @pytest.mark.parametrize("name", ["sorf", "orf"])

@@ -4,8 +4,8 @@
 |---|---|---|---|---|
 | `Dense` | any | m d | m d | 1 |
 | `Orthogonal` | isotropic | m d | m d | 0.5 to 0.85 |
-| `SORF` | mixture of normals | m log d | m + d | 0.5 to 0.8 |
-| `Fastfood` | mixture of normals | m log d | m + d | 1.2 to 1.3 |
+| `SORF` | mixture of normals | m log d | m + d | 0.5 to 0.85 |
+| `Fastfood` | mixture of normals | m log d | m + d | 0.95 to 1.3 |
 | `QMC` | any | m d | m d | 0.6 (d ≤ 16) to 1 |
 | `BlockDiagonal` | any (spherical: d ≤ 3) | m b | m b | biased by 1/b |
 | `Circulant` | product, or mixture of normals | m log d | m + d | 1 to 1.35 |
@@ -46,6 +46,7 @@ __all__ = [
     "PROJECTIONS",
     "QMC",
     "SORF",
+    "Auto",
     "BlockDiagonal",
     "Circulant",
     "Compose",

@@ -14,7 +14,7 @@ from scipy import sparse
 
 from .._validation import read_only
 from ._product import csr_times_dense
-from .base import LinearMap, dense_rows
+from .base import LinearMap, checked_output, dense_rows
 
 FLOAT64 = np.dtype(np.float64)
 
@@ -41,8 +41,7 @@ class Matrix(LinearMap):
             # a stride in both directions keeps BLAS out: copy the block
             X = X if self.dtype.itemsize in X.strides else np.ascontiguousarray(X)
             return np.matmul(X, self.transposed, out=out)
-        if out is None:
-            out = np.empty((X.shape[0], self.shape[0]), dtype=self.dtype)
+        out = checked_output(X, self, out)
         parts = (X.data, X.indices, X.indptr, self.transposed)
         csr_times_dense(*map(read_only, parts), out)
         return out

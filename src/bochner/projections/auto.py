@@ -9,7 +9,8 @@ from scipy import sparse
 
 from .._random import Stream
 from ..laws import Law
-from .base import Projection
+from .base import LinearMap, Projection
+from .circulant import Circulant
 from .dense import Dense
 from .hadamard import SORF, padded
 from .qmc import QMC
@@ -34,7 +35,7 @@ class Auto(Projection):
     def resolve(self, X: Any, law: Law, n_out: int, rng: Stream) -> Projection:
         return choose(X, law, n_out).resolve(X, law, n_out, rng)
 
-    def _sample(self, law: Law, n_out: int, n_in: int, rng: Stream):
+    def _sample(self, law: Law, n_out: int, n_in: int, rng: Stream) -> LinearMap:
         return choose(np.empty((0, n_in)), law, n_out).sample(law, n_out, n_in, rng)
 
 
@@ -47,7 +48,8 @@ def choose(X: Any, law: Law, n_out: int) -> Projection:
       frequencies and whose cost grows with log d, unless a product with three times as
       many of those is still cheaper by the measured constants, as it is for few
       frequencies or very sparse rows, and its matrix fits a gigabyte.
-    - Otherwise: independent frequencies.
+    - Otherwise: independent frequencies, or a circulant where their matrix is too
+    large.
 
     `python -m benchmarks auto` and `python -m benchmarks error` print the measurements
     behind the rule.
@@ -55,12 +57,16 @@ def choose(X: Any, law: Law, n_out: int) -> Projection:
     d = X.shape[1]
     if d <= FEW_FEATURES:
         return QMC("sobol")
-    if not all(hasattr(law, capability) for capability in SORF.needs):
-        return Dense()
+    large = 8 * d * n_out > DENSE_BYTES
+    if not _serves(SORF, law):
+        return Circulant() if large and _serves(Circulant, law) else Dense()
     filled = X.nnz / max(1, X.shape[0]) if sparse.issparse(X) else d
     each = CSR_NS if sparse.issparse(X) else DENSE_NS
     product = filled * n_out * each * WORTH
     width = padded(d)
     transform = -(-n_out // width) * width * 3 * np.log2(width) * BUTTERFLY_NS
-    large = 8 * d * n_out > DENSE_BYTES
     return SORF() if large or transform < product else Dense()
+
+
+def _serves(projection: type[Projection], law: Law) -> bool:
+    return all(hasattr(law, capability) for capability in projection.needs)

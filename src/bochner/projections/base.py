@@ -9,13 +9,42 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 
 from .._random import Stream
-from .._validation import check_count
+from .._validation import FLOATS, check_count
 from ..laws import Law, Normal
 
 
 def dense_rows(X: Any) -> np.ndarray:
     """One block of rows as a dense array; never called on more than a block."""
     return X.toarray() if sparse.issparse(X) else X
+
+
+def check_input(X: Any, n_in: int) -> None:
+    """Rows that compiled code may take on trust: floats of the right width, or CSR."""
+    if X.dtype not in FLOATS or X.ndim != 2 or X.shape[1] != n_in:
+        raise ValueError(
+            f"A map of {n_in} features takes two-dimensional float32 or float64 rows; "
+            f"got shape {X.shape} of {X.dtype}."
+        )
+    if sparse.issparse(X) and X.format != "csr":
+        raise ValueError(f"Sparse rows must be CSR, got {X.format}; use X.tocsr().")
+
+
+def checked_output(X: Any, linear: LinearMap, out: np.ndarray | None) -> np.ndarray:
+    """`out` for the rows X of a compiled map, made where it is None."""
+    check_input(X, linear.shape[1])
+    shape = (X.shape[0], linear.shape[0])
+    if out is None:
+        out = np.empty(shape, dtype=linear.dtype)
+    if out.shape != shape or not out.flags.c_contiguous:
+        raise ValueError(
+            f"out must be a C-contiguous array of shape {shape}; got {out.shape}."
+        )
+    if not X.dtype == out.dtype == linear.dtype:
+        raise ValueError(
+            f"A map in {linear.dtype} takes and gives just that; got rows of {X.dtype} "
+            f"and out of {out.dtype}. Use linear.astype(X.dtype)."
+        )
+    return out
 
 
 class LinearMap:
@@ -67,14 +96,20 @@ class Projection(BaseEstimator):
     needs: ClassVar[tuple[str, ...]] = ()
     amplitude: float = 1.0
 
+    def input_factors(self, X: Any) -> np.ndarray | None:
+        """One factor per feature that inputs take first, learned from X, or None."""
+        return None
+
     def resolve(self, X: Any, law: Law, n_out: int, rng: Stream) -> Projection:
-        """A copy with everything that depends on the data settled."""
+        """A copy with everything that depends on the data settled.
+
+        X is what the law is about: rows (perhaps a sample) after any input scaling.
+        """
         return clone(self)
 
     def sample(self, law: Law, n_out: int, n_in: int, rng: Stream) -> LinearMap:
         """Draw one linear map, (n_out, n_in), in float64 at the law's natural scale."""
-        check_count(type(self).__name__, "n_out", n_out)
-        check_count(type(self).__name__, "n_in", n_in)
+        self._check_counts(n_out, n_in)
         for capability in self.needs:
             if not hasattr(law, capability):
                 raise TypeError(
@@ -89,6 +124,14 @@ class Projection(BaseEstimator):
 
         Each row w of that law has E w wᵀ = I, so n_out of them add up to n_out‖u‖².
         """
+        self._check_counts(n_out, n_in)
+        return self._sample_isometry(n_out, n_in, rng)
+
+    def _check_counts(self, n_out: int, n_in: int) -> None:
+        check_count(type(self).__name__, "n_out", n_out)
+        check_count(type(self).__name__, "n_in", n_in)
+
+    def _sample_isometry(self, n_out: int, n_in: int, rng: Stream) -> LinearMap:
         linear = self.sample(Normal(1.0), n_out, n_in, rng)
         return linear.scale_rows(np.full(n_out, n_out**-0.5))
 

@@ -9,69 +9,95 @@ from scipy import sparse
 
 from .._random import Stream
 from ..laws import Law
-from .base import dense_rows
 
 PAIRS = 256
+"""Differences looked at: averages over them are good to a few per cent."""
+
 BLOCKS = 64
+"""Random blocks of each difference."""
+
+LARGEST_LOG_SCALE = 2.0
+"""Bound of the search for a frequency scale: beyond e², blocks see nothing at all."""
 
 
 def differences(X: Any, rng: Stream) -> Any:
-    """x_i − x_j of up to PAIRS random pairs of rows, dense or CSR, no zero rows."""
-    n = X.shape[0]
-    words = rng.words(2, PAIRS) % np.uint64(n)
-    delta = X[words[0].astype(np.int64)] - X[words[1].astype(np.int64)]
-    lengths = abs(delta).sum(axis=1)
-    return delta[np.flatnonzero(np.asarray(lengths).ravel())]
+    """x_i − x_j of up to PAIRS pairs of rows, float64, dense or CSC, no zero rows."""
+    words = rng.words(2, PAIRS) % np.uint64(X.shape[0])
+    first, second = (X[w.astype(np.int64)].astype(np.float64) for w in words)
+    delta = first - second
+    largest = np.asarray(
+        abs(delta).max(axis=1).todense()
+        if sparse.issparse(delta)
+        else abs(delta).max(axis=1)
+    ).ravel()
+    delta = delta[np.flatnonzero(largest)]
+    return delta.tocsc() if sparse.issparse(delta) else delta
 
 
-def kurtosis(X: Any, rng: Stream) -> float:
-    """κ = d·Σδ⁴/‖δ‖⁴, averaged over pairs: 1 for even differences, d for spikes."""
-    delta = differences(X, rng)
-    if delta.shape[0] == 0:
+def kurtosis(X: Any, metric: str, rng: Stream) -> float:
+    """κ = d·Σv²/(Σv)², v = δ² or |δ|, averaged: 1 where even, d for spikes."""
+    V = _terms(differences(X, rng), metric)
+    if V.shape[0] == 0:
         return 1.0
-    square = delta.multiply(delta) if sparse.issparse(delta) else delta**2
-    fourth = square.multiply(square) if sparse.issparse(square) else square**2
-    second = np.asarray(square.sum(axis=1, dtype=np.float64)).ravel()
-    ratios = np.asarray(fourth.sum(axis=1, dtype=np.float64)).ravel() / second**2
-    return float(X.shape[1] * ratios.mean())
+    # κ has no scale: divide first, so that no power over- or underflows
+    V = _divide_rows(V, _row_sums(V))
+    square = V.multiply(V) if sparse.issparse(V) else V**2
+    return float(X.shape[1] * _row_sums(square).mean())
 
 
-def amplitude_for(X: Any, law: Law, b: float, rng: Stream) -> float:
+def amplitude_for(X: Any, law: Law, sizes: np.ndarray, rng: Stream) -> float:
     """√a of the factor a that brings block kernels closest to the kernel."""
-    exact, blocks = _kernels(X, law, b, rng)
+    exact, blocks = _kernels(X, law, sizes, rng)
     seen = law.characteristic(blocks.copy()).mean(axis=1)
     return float(np.sqrt((seen @ exact) / (seen @ seen))) if seen.size else 1.0
 
 
-def frequency_scale_for(X: Any, law: Law, b: float, rng: Stream) -> float:
+def frequency_scale_for(X: Any, law: Law, sizes: np.ndarray, rng: Stream) -> float:
     """The factor on frequencies that brings block kernels closest to the kernel."""
     # Imported on use: scipy.optimize would add to the time of `import bochner`.
     from scipy.optimize import minimize_scalar
 
-    exact, blocks = _kernels(X, law, b, rng)
+    exact, blocks = _kernels(X, law, sizes, rng)
     if not exact.size:
         return 1.0
     power = 2 if law.metric == "sqeuclidean" else 1
 
     def error(log_scale: float) -> float:
-        stretched = blocks * np.exp(power * log_scale)
-        return float(((law.characteristic(stretched).mean(axis=1) - exact) ** 2).sum())
+        seen = law.characteristic(blocks * np.exp(power * log_scale)).mean(axis=1)
+        return float(((seen - exact) ** 2).sum())
 
-    return float(np.exp(minimize_scalar(error, bounds=(0, 2), method="bounded").x))
+    best = minimize_scalar(error, bounds=(0, LARGEST_LOG_SCALE), method="bounded")
+    return float(np.exp(best.x))
 
 
-def _kernels(X: Any, law: Law, b: float, rng: Stream) -> tuple[np.ndarray, np.ndarray]:
+def _kernels(
+    X: Any, law: Law, sizes: np.ndarray, rng: Stream
+) -> tuple[np.ndarray, np.ndarray]:
     """The kernel, (pairs,), and distances as blocks see them, (pairs, BLOCKS).
 
-    Blocks of b features are contiguous stretches of shuffled differences.
+    Block sizes are those of one pass, in proportion.
     """
-    delta = abs(dense_rows(differences(X, rng))).astype(np.float64)
-    if law.metric == "sqeuclidean":
-        delta **= 2
-    d = delta.shape[1]
-    size = max(1, round(b))
-    seen = np.empty((len(delta), BLOCKS))
+    V = _terms(differences(X, rng), law.metric)
+    d = V.shape[1]
+    seen = np.empty((V.shape[0], BLOCKS))
     for block in range(BLOCKS):
-        chosen = rng.subset(d, size)
-        seen[:, block] = delta[:, chosen].sum(axis=1) * (d / chosen.size)
-    return law.characteristic(delta.sum(axis=1)), seen
+        size = int(sizes[block * len(sizes) // BLOCKS])
+        seen[:, block] = _row_sums(V[:, rng.subset(d, size)]) * (d / size)
+    return law.characteristic(_row_sums(V)), seen
+
+
+def _terms(delta: Any, metric: str) -> Any:
+    """What a distance sums over the features: δ², or |δ|."""
+    if metric == "cityblock":
+        return abs(delta)
+    return delta.multiply(delta) if sparse.issparse(delta) else delta**2
+
+
+def _row_sums(V: Any) -> np.ndarray:
+    return np.asarray(V.sum(axis=1)).ravel()
+
+
+def _divide_rows(V: Any, by: np.ndarray) -> Any:
+    if sparse.issparse(V):
+        return sparse.diags(1 / by) @ V
+    return V / by[:, None]

@@ -11,7 +11,6 @@ from sklearn.base import clone
 from .._random import Stream
 from .._validation import check_count, check_option
 from ..laws import Law
-from .algebra import Scale
 from .base import LinearMap, Projection
 from .block_bias import amplitude_for, frequency_scale_for, kurtosis
 from .sparse import sparse_matrix
@@ -24,15 +23,15 @@ IMAGE_KURTOSIS = 3.0
 class BlockDiagonal(Projection):
     """Shuffle the features, cut them into blocks, give each its own random vector.
 
-    One pass over the d features gives k = d/b rows: the phase of row i is
+    One pass over the d features gives k = round(d/b) rows: the phase of row i is
     s_i·C_iᵀu_{B_i}, with C_i drawn from the law on the b_i coordinates of block B_i and
     s_i = √(d/b_i) (d/b_i for ℓ1 kernels). More rows take further passes, each with its
-    own shuffle; blocks are uneven where b does not divide d.
+    own shuffle; blocks differ by one where k does not divide d.
 
     A Fourier feature sees b of d coordinates, so the map estimates E_B k(s·δ_B) ≥ k(δ):
-    a bias that more features do not remove, about ½(γ‖δ‖²)²(κ − 1)(1/b − 1/d) with
-    κ = d·Σδ⁴/‖δ‖⁴. `block_size` is the knob. As a random projection
-    (`RandomProjection`) it is unbiased for every block size.
+    a bias that more features do not remove; for the Gaussian, relative to k, about
+    ½(γ‖δ‖²)²(κ − 1)(1/b − 1/d) with κ = d·Σδ⁴/‖δ‖⁴. `block_size` is the knob. As a
+    random projection (`RandomProjection`) it is unbiased for every block size.
 
     Time O(n m b), for CSR rows O(nnz·m·b/d + m) each; memory O(m b). For a given block
     size, a map of m rows is a prefix of one of 2m.
@@ -49,13 +48,15 @@ class BlockDiagonal(Projection):
         frequencies times the one factor that does; k(x, x) stays 1, and close pairs
         gain most. Both are averages: neither mends a single pair.
     normalize : bool
-        Divide each feature by its range in `fit` first. This changes the kernel.
-    frequency_scale, amplitude, input_scale
-        What the two options above come to once resolved on data; leave them alone.
+        Divide each feature by its range in `fit` first. This changes the kernel, as
+        `kernel_` then says; a shift would not, so none is taken.
+    frequency_scale, amplitude : float
+        What a bias correction comes to once resolved on data; leave them alone.
 
     References
     ----------
-    Randomised block-diagonal projections for random features; see the theory page.
+    Fast random Fourier features through randomized block-diagonal projection, preprint;
+    its variance is put right in `theory.block_diagonal_moments`.
 
     Examples
     --------
@@ -78,49 +79,48 @@ class BlockDiagonal(Projection):
         normalize: bool = False,
         frequency_scale: float = 1.0,
         amplitude: float = 1.0,
-        input_scale: Any = None,
     ) -> None:
         self.block_size = block_size
         self.bias_correction = bias_correction
         self.normalize = normalize
         self.frequency_scale = frequency_scale
         self.amplitude = amplitude
-        self.input_scale = input_scale
+
+    def input_factors(self, X: Any) -> np.ndarray | None:
+        """1/range of each feature where `normalize` asks for it."""
+        return _reciprocal_ranges(X) if self.normalize else None
 
     def resolve(self, X: Any, law: Law, n_out: int, rng: Stream) -> BlockDiagonal:
-        """Settle block size, ranges and bias on the rows of X."""
+        """Settle block size and bias on the rows of X."""
         check_option(
             "BlockDiagonal", "bias_correction", self.bias_correction, CORRECTIONS
         )
-        resolved = clone(self).set_params(bias_correction=None, normalize=False)
-        if self.normalize:
-            resolved.set_params(input_scale=_reciprocal_ranges(X))
-            X = Scale(resolved.input_scale.astype(X.dtype)).apply(X)
-        pairs = rng.child("pairs")
+        resolved = clone(self).set_params(bias_correction=None)
+        pairs, d = rng.child("pairs"), X.shape[1]
         if self.block_size == "auto":
-            spread = (kurtosis(X, pairs) - 1) / (IMAGE_KURTOSIS - 1)
-            block_size = int(np.ceil(1.5 * np.sqrt(n_out) * spread))
-            resolved.set_params(block_size=int(np.clip(block_size, 1, X.shape[1])))
-        b = X.shape[1] / resolved._blocks_per_pass(n_out, X.shape[1])
+            size = _block_size(n_out, kurtosis(X, law.metric, pairs))
+            resolved.set_params(block_size=min(size, d))
+        k = resolved._blocks_per_pass(n_out, d)
+        sizes = _sizes(d, k, k)
         if self.bias_correction == "scalar":
-            resolved.set_params(amplitude=amplitude_for(X, law, b, pairs))
+            resolved.set_params(amplitude=amplitude_for(X, law, sizes, pairs))
         if self.bias_correction == "bandwidth":
-            resolved.set_params(frequency_scale=frequency_scale_for(X, law, b, pairs))
+            scale = frequency_scale_for(X, law, sizes, pairs)
+            resolved.set_params(frequency_scale=scale)
         return resolved
 
     def _sample(self, law: Any, n_out: int, n_in: int, rng: Stream) -> LinearMap:
         k = self._blocks_per_pass(n_out, n_in)
         sizes = _sizes(n_in, k, n_out)
-        block_law, _ = law.on_block(n_in, int(sizes.max()))
-        C = block_law.frequencies(n_out, int(sizes.max()), rng.child("entries"))
-        stretch = np.array([law.on_block(n_in, int(b))[1] for b in np.unique(sizes)])
-        C *= stretch[np.searchsorted(np.unique(sizes), sizes), None]
-        linear = _assemble(C * self.frequency_scale, sizes, n_in, k, rng)
-        if self.input_scale is None:
-            return linear
-        return linear.scale_columns(np.asarray(self.input_scale, dtype=np.float64))
+        C = np.zeros((n_out, int(sizes.max())))
+        for b in np.unique(sizes).tolist():
+            rows = np.flatnonzero(sizes == b)
+            block_law, stretch = law.on_block(n_in, b)
+            drawn = block_law.frequencies(rows.size, b, rng.child("entries").child(b))
+            C[rows, :b] = stretch * self.frequency_scale * drawn
+        return _assemble(C, sizes, n_in, k, rng)
 
-    def sample_isometry(self, n_out: int, n_in: int, rng: Stream) -> LinearMap:
+    def _sample_isometry(self, n_out: int, n_in: int, rng: Stream) -> LinearMap:
         """V with E‖V u‖² = ‖u‖²: for every u and shuffle where passes are complete."""
         k = self._blocks_per_pass(n_out, n_in, linear=True)
         sizes = _sizes(n_in, k, n_out)
@@ -136,7 +136,7 @@ class BlockDiagonal(Projection):
             return min(n_out, n_in)
         b = self.block_size
         if b == "auto":
-            b = min(n_in, int(np.ceil(1.5 * np.sqrt(n_out))))  # no data: κ of images
+            b = min(n_in, _block_size(n_out, IMAGE_KURTOSIS))  # no data to ask
         hint = f" From 1 to {n_in} features, 'auto' or 'paper' work here."
         b = check_count("BlockDiagonal", "block_size", b, hint)
         if b > n_in:
@@ -145,6 +145,12 @@ class BlockDiagonal(Projection):
                 f"{n_in}; got {b}."
             )
         return max(1, round(n_in / b))
+
+
+def _block_size(n_out: int, kappa: float) -> int:
+    """1.5·√m·(κ − 1)/2, at least 1: the bias stays below the noise of m frequencies."""
+    spread = (kappa - 1) / (IMAGE_KURTOSIS - 1)
+    return max(1, int(np.ceil(1.5 * np.sqrt(n_out) * spread)))
 
 
 def _sizes(n_in: int, k: int, n_out: int) -> np.ndarray:

@@ -15,7 +15,7 @@ from ..laws import Law
 from ._fwht import chain_csr, chain_dense, fwht_rows
 from ._simd import LANES
 from .algebra import FLOAT64, Pad, Permute, Scale, Stack, product
-from .base import LinearMap, Projection, dense_rows
+from .base import LinearMap, Projection, checked_output, dense_rows
 
 SMALLEST = 16
 """Padded dimension of narrow data: fewer coordinates have too few sign patterns."""
@@ -73,15 +73,15 @@ def _described(X: Any) -> str:
 
 
 class SORF(Projection):
-    """Structured orthogonal random features: r_i/√d · (√d) Hn D₁ Hn D₂ Hn D₃.
+    """Structured orthogonal random features: diag(r) Hn D₁ Hn D₂ Hn D₃.
 
     Three products of the normalised Hadamard matrix Hn with random signs D, one radius
     r_i of the law per row; blocks of d' rows, d' the next power of two (at least 16),
     each with its own signs. Rows of a block are orthogonal in the padded space.
     Slightly biased for small d' (at most 6z/√d', z = ‖x − y‖/σ).
 
-    Time O(n m log d'), memory O(m + d'). Needs an isotropic law. A map of m rows is a
-    prefix of one of 2m.
+    Time O(n m log d'), memory O(m + d'). Needs a mixture of normals, as
+    all isotropic laws are but the spherical. A map of m rows is a prefix of one of 2m.
 
     References
     ----------
@@ -120,8 +120,8 @@ class Fastfood(Projection):
     power of two (at least 16). Rows of a block are correlated, so its kernel error is
     above that of independent rows; SORF is better at about the same cost.
 
-    Time O(n m log d'), memory O(m + d'). Needs an isotropic law. A map of m rows is a
-    prefix of one of 2m.
+    Time O(n m log d'), memory O(m + d'). Needs a mixture of normals, as
+    all isotropic laws are but the spherical. A map of m rows is a prefix of one of 2m.
 
     References
     ----------
@@ -185,8 +185,7 @@ class HadamardChain(LinearMap):
         return self.scale.dtype
 
     def apply(self, X: Any, out: np.ndarray | None = None) -> np.ndarray:
-        if out is None:
-            out = np.empty((X.shape[0], self.shape[0]), dtype=self.dtype)
+        out = checked_output(X, self, out)
         chain = tuple(map(read_only, (self.orders, self.factors, self.scale)))
         if sparse.issparse(X):
             chain_csr(*map(read_only, (X.data, X.indices, X.indptr)), *chain, out)

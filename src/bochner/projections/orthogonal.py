@@ -18,8 +18,8 @@ class Orthogonal(Projection):
 
     Blocks of d mutually orthogonal rows. Each row has exactly the law's distribution,
     so the kernel estimate is unbiased, and its variance is below that of independent
-    rows: by 1 − (m − 1)e^{−z²}z⁴/(d(1 − e^{−z²})²) for the Gaussian, z = ‖x − y‖/σ, m ≤
-    d.
+    rows: for the Gaussian and m = d by a factor from 3/(d + 2) for close pairs to 1 for
+    far.
 
     Sampling O(m d²), applying O(n m d) time (BLAS), memory O(m d). Needs an isotropic
     law. A map of m rows is a prefix of one of 2m.

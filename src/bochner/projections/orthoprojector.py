@@ -49,7 +49,7 @@ class Orthoprojector(Projection):
     def sample(self, law: Law, n_out: int, n_in: int, rng: Stream) -> LinearMap:
         raise linear_only(self)
 
-    def sample_isometry(self, n_out: int, n_in: int, rng: Stream) -> Matrix:
+    def _sample_isometry(self, n_out: int, n_in: int, rng: Stream) -> Matrix:
         check_option("Orthoprojector", "ensemble", self.ensemble, ENSEMBLES)
         if n_out > n_in:
             raise ValueError(
@@ -57,4 +57,8 @@ class Orthoprojector(Projection):
                 f"ask for at most {n_in}, or use projection='dense'."
             )
         draw: Any = rng.normal if self.ensemble == "gaussian" else rng.signs
-        return Matrix(orthonormal(draw(n_out, n_in).T) * np.sqrt(n_in / n_out))
+        columns = orthonormal(draw(n_out, n_in).T)
+        # Few ±1 rows may depend on each other, and QR then favours the first features:
+        # shuffled, every feature is treated alike.
+        shuffled = columns[rng.child("order").permutation(n_in)]
+        return Matrix(shuffled * np.sqrt(n_in / n_out))

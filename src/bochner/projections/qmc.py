@@ -30,7 +30,8 @@ class QMC(Projection):
     Parameters
     ----------
     sequence : "halton" or "sobol"
-        Both scrambled, by SciPy. Sobol points have at most 21,201 coordinates.
+        Both scrambled by SciPy, from this stream's bits through NumPy's `Generator`.
+        Sobol points have at most 21,201 coordinates.
 
     References
     ----------

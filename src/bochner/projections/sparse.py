@@ -18,7 +18,7 @@ from ._product import (
     dense_times_rows,
     dense_times_single,
 )
-from .base import LinearMap, Projection, linear_only
+from .base import LinearMap, Projection, checked_output, linear_only
 
 CACHED_COLUMNS = 1 << 13
 """Up to here, eight rows of data in lanes stay in the second-level cache."""
@@ -45,8 +45,7 @@ class SparseMatrix(LinearMap):
         return self.by_output.dtype
 
     def apply(self, X: Any, out: np.ndarray | None = None) -> np.ndarray:
-        if out is None:
-            out = np.empty((X.shape[0], self.shape[0]), dtype=self.dtype)
+        out = checked_output(X, self, out)
         if sparse.issparse(X):
             csr_times_csr(*_parts(X), *_parts(self.by_input), out)
             return out
@@ -102,8 +101,7 @@ class SingleEntry(LinearMap):
         return self.values.dtype
 
     def apply(self, X: Any, out: np.ndarray | None = None) -> np.ndarray:
-        if out is None:
-            out = np.empty((X.shape[0], self.n_out), dtype=self.dtype)
+        out = checked_output(X, self, out)
         table = read_only(self.values), read_only(self.outputs)
         if sparse.issparse(X):
             csr_times_single(*_parts(X), *table, out)
@@ -172,7 +170,7 @@ class Sparse(Projection):
     def sample(self, law: Law, n_out: int, n_in: int, rng: Stream) -> LinearMap:
         raise linear_only(self)
 
-    def sample_isometry(self, n_out: int, n_in: int, rng: Stream) -> LinearMap:
+    def _sample_isometry(self, n_out: int, n_in: int, rng: Stream) -> LinearMap:
         density = self._density(n_in)
         entries = _bernoulli(n_out * n_in, density, rng.child("entries"))
         value = (density * n_out) ** -0.5  # so that n_out·density·value² = 1

@@ -91,8 +91,8 @@ def sorf(
     """Structured orthogonal random features: rotations from Hadamard matrices.
 
     W ∝ S H D₁ H D₂ H D₃ with random signs D: the error of `orf` at a cost that grows
-    with log d only. The automatic choice past 16 features, as a rule. O(n M log d) time, O(M + d)
-    memory.
+    with log d only. The automatic choice past 16 features, as a rule.
+    O(n M log d) time, O(M + d) memory.
 
     References
     ----------

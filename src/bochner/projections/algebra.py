@@ -163,8 +163,21 @@ class Stack(LinearMap):
         return np.split(Z, cuts, axis=-1)
 
 
+class Structural(LinearMap):
+    """A map without numbers of its own: a dataclass with a field `dtype`."""
+
+    def astype(self, dtype: Any) -> Self:
+        return replace(self, dtype=np.dtype(dtype))  # type: ignore[type-var]
+
+    def scale_rows(self, factors: np.ndarray) -> Compose:
+        return Compose(Scale(factors.astype(self.dtype)), self)
+
+    def scale_columns(self, factors: np.ndarray) -> Compose:
+        return Compose(self, Scale(factors.astype(self.dtype)))
+
+
 @dataclass(frozen=True, eq=False)
-class Pad(LinearMap):
+class Pad(Structural):
     """The first coordinates: zeros are appended, or the last ones are cut."""
 
     shape: tuple[int, int]
@@ -176,18 +189,9 @@ class Pad(LinearMap):
     def apply_adjoint(self, Z: np.ndarray) -> np.ndarray:
         return _resized(Z, self.shape[1], None)
 
-    def astype(self, dtype: Any) -> Self:
-        return replace(self, dtype=np.dtype(dtype))
-
-    def scale_rows(self, factors: np.ndarray) -> Compose:
-        return Compose(Scale(factors.astype(self.dtype)), self)
-
-    def scale_columns(self, factors: np.ndarray) -> Compose:
-        return Compose(self, Scale(factors.astype(self.dtype)))
-
 
 @dataclass(frozen=True, eq=False)
-class Permute(LinearMap):
+class Permute(Structural):
     """(Π x)_j = x_{order_j}."""
 
     order: np.ndarray
@@ -202,15 +206,6 @@ class Permute(LinearMap):
 
     def apply_adjoint(self, Z: np.ndarray) -> np.ndarray:
         return Z[:, np.argsort(self.order)]
-
-    def astype(self, dtype: Any) -> Self:
-        return replace(self, dtype=np.dtype(dtype))
-
-    def scale_rows(self, factors: np.ndarray) -> Compose:
-        return Compose(Scale(factors.astype(self.dtype)), self)
-
-    def scale_columns(self, factors: np.ndarray) -> Compose:
-        return Compose(self, Scale(factors.astype(self.dtype)))
 
 
 def product(*maps: LinearMap) -> LinearMap:

@@ -14,7 +14,7 @@ from .._validation import FLOATS, read_only
 from ..laws import Law
 from ._fwht import chain_csr, chain_dense, fwht_rows
 from ._simd import LANES
-from .algebra import FLOAT64, Pad, Permute, Scale, Stack, product
+from .algebra import FLOAT64, Pad, Permute, Scale, Stack, Structural, product
 from .base import LinearMap, Projection, checked_output, dense_rows
 
 SMALLEST = 16
@@ -232,7 +232,7 @@ class HadamardChain(LinearMap):
 
 
 @dataclass(frozen=True, eq=False)
-class Hadamard(LinearMap):
+class Hadamard(Structural):
     """H, the symmetric ±1 matrix of order d = 2^p: n d log2(d) additions."""
 
     d: int
@@ -250,15 +250,6 @@ class Hadamard(LinearMap):
 
     def apply_adjoint(self, Z: np.ndarray) -> np.ndarray:
         return self.apply(Z)
-
-    def astype(self, dtype: Any) -> Self:
-        return replace(self, dtype=np.dtype(dtype))
-
-    def scale_rows(self, factors: np.ndarray) -> LinearMap:
-        return product(Scale(factors.astype(self.dtype)), self)
-
-    def scale_columns(self, factors: np.ndarray) -> LinearMap:
-        return product(self, Scale(factors.astype(self.dtype)))
 
 
 def padded(d: int) -> int:

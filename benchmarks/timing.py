@@ -15,13 +15,16 @@ PAUSE = 0.05
 def interleaved(
     candidates: Mapping[str, Callable[[], Any]], repeats: int = 7
 ) -> dict[str, float]:
-    """Best time of each candidate, in seconds; every repeat runs them all in turn."""
-    for run in candidates.values():
-        run()  # compiled, caches warm
+    """Best time of each candidate, in seconds; every repeat runs them all in turn.
+
+    Each turn runs the candidate twice and times the second run: the first wakes the
+    cores after the pause, and compiles where that is still to be done.
+    """
     best = dict.fromkeys(candidates, float("inf"))
     for _ in range(repeats):
         for name, run in candidates.items():
             time.sleep(PAUSE)
+            run()
             start = time.perf_counter()
             result = run()
             seconds = time.perf_counter() - start

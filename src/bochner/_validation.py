@@ -12,6 +12,8 @@ from sklearn.utils import check_array
 FLOATS = (np.float64, np.float32)
 """The two computing types, the default first: anything else becomes float64."""
 
+FLOAT_NAMES = [np.dtype(kind).name for kind in FLOATS]
+
 
 def check_rows(X: Any, owner: str) -> Any:
     """X as a finite two-dimensional float array or CSR matrix."""

@@ -117,6 +117,9 @@ def all_finite(X: Any) -> bool:
         with np.errstate(over="ignore", invalid="ignore"):
             finite.append(np.isfinite(part.sum()) or np.isfinite(part).all())
 
+    if numbers.size <= FINITE_ENTRIES:
+        step(slice(None))
+        return bool(finite[0])
     rows = max(1, FINITE_ENTRIES // max(1, numbers.shape[1]))
     for_row_blocks(lambda: step, len(numbers), rows, numbers.shape[1])
     return all(finite)
@@ -126,8 +129,10 @@ def check_all_rows(X: Any, n_in: int) -> None:
     """What blocks take on trust: their form, and that CSR indices stay inside."""
     check_input(X, n_in)
     if sparse.issparse(X) and X.nnz:
-        low, high = X.indices.min(), X.indices.max()
-        if low < 0 or high >= n_in:
+        unsigned = X.indices.view(f"u{X.indices.itemsize}")  # negative ones are large
+        if unsigned.max() >= n_in:
+            worst = X.indices[unsigned.argmax()]
             raise ValueError(
-                f"CSR rows of {n_in} features have column indices from {low} to {high}."
+                f"CSR rows of {n_in} features must have column indices from 0 to "
+                f"{n_in - 1}; got {worst}."
             )

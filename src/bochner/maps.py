@@ -16,7 +16,7 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._random import Stream, as_stream
-from ._validation import FLOATS, check_choice, check_count
+from ._validation import FLOAT_NAMES, FLOATS, check_choice, check_count
 from .feature_map import FeatureMap, all_finite, project
 from .kernels import KERNELS, Kernel
 from .nonlinearities import NONLINEARITIES, Nonlinearity
@@ -48,7 +48,7 @@ class _RowTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = [np.dtype(t).name for t in FLOATS]
+        tags.transformer_tags.preserves_dtype = FLOAT_NAMES.copy()
         return tags
 
 

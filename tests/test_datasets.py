@@ -107,6 +107,11 @@ def test_pickles_are_not_loaded(folder):
         datasets.load("evil")
 
 
+def test_near_name():
+    with pytest.raises(ValueError, match="'Digits'; did you mean 'digits'"):
+        datasets.load("Digits")
+
+
 @pytest.mark.parametrize("name", ["", None, 3])
 def test_bad_name(name):
     with pytest.raises(ValueError, match="must be a data set's name"):

@@ -289,3 +289,10 @@ def test_one_bad_number_among_many_is_found(bad):
     X[:] = 3e38  # finite, though its sum is not
     assert np.isfinite(features.transform(X * np.float32(1e-30))).all()
     assert all_finite(X)
+
+
+def test_gamma_beside_a_kernel_object_is_not_passed_over_in_silence():
+    features = RandomFeatures(8, kernel=kernels.Gaussian(2.0), gamma=1.0)
+    with pytest.warns(UserWarning, match=r"gamma=1.0 is not used.*kernel__"):
+        features.fit(data(10, 3))
+    assert features.kernel_.gamma == 2

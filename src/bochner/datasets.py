@@ -51,7 +51,12 @@ def load(name: str) -> Bunch:
         )
     if name == "digits":
         return _split(*_digits())
-    if name in available():
+    near = [known for known in available() if known.lower() == name.lower()]
+    if near and name not in near:
+        raise ValueError(
+            f"datasets.load: no data set {name!r}; did you mean {near[0]!r}?"
+        )
+    if near:
         return _from_file(Path(os.environ[VARIABLE]) / f"{name}.npz")
     return _split(*_from_openml(name))
 

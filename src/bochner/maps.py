@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from functools import partial
 from typing import Any, Self
 
@@ -198,6 +199,7 @@ class RandomFeatures(_RowTransformer):
             raise ValueError(
                 f"RandomFeatures: compression must be None, got {self.compression!r}."
             )
+        check_count("RandomFeatures", "n_components", self.n_components)
         nonlinearity = self._part("nonlinearity", NONLINEARITIES, Nonlinearity)
         projection = self._part("projection", PROJECTIONS, Projection)
         return nonlinearity.resolve(self.n_components), projection
@@ -205,6 +207,13 @@ class RandomFeatures(_RowTransformer):
     def _kernel(self, nonlinearity: Nonlinearity) -> Kernel:
         if self.kernel is None:
             return nonlinearity.default_kernel(self.gamma)
+        if isinstance(self.kernel, Kernel) and not _is_default(self.gamma):
+            warnings.warn(
+                f"RandomFeatures: gamma={self.gamma!r} is not used, because the kernel "
+                f"is an object with a bandwidth of its own: {self.kernel!r}. Set that "
+                "one (kernel__… in a grid search), or give the kernel by name.",
+                stacklevel=3,
+            )
         known = {name: partial(k.with_gamma, self.gamma) for name, k in KERNELS.items()}
         return self._part("kernel", known, Kernel)
 
@@ -280,6 +289,10 @@ class RandomProjection(_RowTransformer):
     @property
     def _n_features_out(self) -> int:
         return self.linear_map_.shape[0]
+
+
+def _is_default(gamma: Any) -> bool:
+    return isinstance(gamma, str) and gamma == "scale"
 
 
 def _resolved(kernel: Kernel, X: Any, factors: np.ndarray | None) -> Kernel:

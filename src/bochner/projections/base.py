@@ -18,6 +18,15 @@ def dense_rows(X: Any) -> np.ndarray:
     return X.toarray() if sparse.issparse(X) else X
 
 
+MEANING = {
+    "radii": "an isotropic kernel",
+    "multipliers": "a kernel that is isotropic in any number of features",
+    "coordinates": "a kernel that is isotropic in any number of features, or Laplacian",
+    "on_block": "a kernel that can be estimated from some of the features",
+}
+"""Capabilities in the words of a user, who knows kernels and not their laws."""
+
+
 def check_input(X: Any, n_in: int) -> None:
     """Rows that compiled code may take on trust: floats of the right width, or CSR."""
     if X.dtype not in FLOATS or X.ndim != 2 or X.shape[1] != n_in:
@@ -113,9 +122,10 @@ class Projection(BaseEstimator):
         for capability in self.needs:
             if not hasattr(law, capability):
                 raise TypeError(
-                    f"{type(self).__name__} needs {capability} from the spectral law, "
-                    f"which {law} does not have; use projection='dense', which takes "
-                    "every law."
+                    f"{type(self).__name__} needs {capability} from the spectral law "
+                    f"({MEANING.get(capability, 'see its documentation')}), which "
+                    f"{type(law).__name__} does not have; use projection='dense', "
+                    "which takes every kernel."
                 )
         return self._sample(law, n_out, n_in, rng)
 

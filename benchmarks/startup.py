@@ -22,7 +22,7 @@ import numpy as np
 from bochner import RandomFeatures
 X = np.zeros((2, 3), dtype=np.float32)
 start = time.perf_counter()
-RandomFeatures(8, gamma=1.0, nonlinearity="{}").fit_transform(X)
+RandomFeatures(8, gamma=1.0, projection="{}").fit_transform(X)
 print(time.perf_counter() - start)
 """
 
@@ -31,7 +31,7 @@ def run(quick: bool = False) -> None:
     """Print seconds; every figure from fresh processes, the best of several."""
     repeats = 2 if quick else 5
     rows = [["import bochner, above its dependencies", _best(IMPORT, {}, repeats)]]
-    for name in ("cos_sin", "cos"):
+    for name in ("dense", "sorf", "fastfood", "block_diagonal"):
         script = FIRST_CALL.format(name)
         with tempfile.TemporaryDirectory() as cache:
             environment = {"NUMBA_CACHE_DIR": cache}

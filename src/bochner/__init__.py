@@ -19,10 +19,12 @@ from . import (
 )
 from ._threads import threads
 from .maps import RandomFeatures, RandomProjection
+from .nystroem import Nystroem
 
 __version__ = "0.1.0.dev0"
 
 __all__ = [
+    "Nystroem",
     "RandomFeatures",
     "RandomProjection",
     "datasets",

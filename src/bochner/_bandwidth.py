@@ -1,7 +1,8 @@
 """Rules that read a bandwidth off the data: γ of exp(−γ · distance).
 
 The distance is ‖x − y‖² for radial kernels and ‖x − y‖₁ for the ℓ1 Laplacian; where a
-rule is stated with σ², an ℓ1 kernel puts the ℓ1 distance in its place.
+rule is stated with σ², an ℓ1 kernel puts the ℓ1 distance in its place. A row of integer
+weight w counts as w equal rows.
 """
 
 from __future__ import annotations
@@ -21,42 +22,49 @@ BLOCK_ENTRIES = 1 << 20
 ROUNDING = 1e-28
 """Square of a relative difference that float64 cannot tell from none."""
 
+ROUNDED = 1e-12
+"""Relative slack with which sums of weights are compared."""
 
-def scale(X: Any, metric: str) -> float:
+
+def scale(X: Any, metric: str, weight: Any = None) -> float:
     """1/(d · var X), scikit-learn's "scale"; O(nd) time, a block of rows of memory."""
     n, d = X.shape
     if sparse.issparse(X) and not X.has_canonical_format:
         X = as_float64(X)
-    stored = X.data if sparse.issparse(X) else X
-    zeros = n * d - stored.size
-    mean = sum(block.sum() for block in _blocks(stored)) / (n * d)
-    squares = sum(((block - mean) ** 2).sum() for block in _blocks(stored))
-    variance = (squares + zeros * mean**2) / (n * d)
-    return _reciprocal(d * variance, d * mean**2)
+    w = np.ones(n) if weight is None else weight
+    size = d * w.sum()
+    mean = sum(v @ part.sum(axis=1) for part, v, _ in _blocks(X, w)) / size
+    squares = 0.0
+    for part, v, zeros in _blocks(X, w):
+        squares += v @ (((part - mean) ** 2).sum(axis=1) + zeros * mean**2)
+    return _reciprocal(d * squares / size, d * mean**2)
 
 
-def median(X: Any, metric: str) -> float:
+def median(X: Any, metric: str, weight: Any = None) -> float:
     """1/median distance over the pairs of at most 2000 rows."""
-    D = sample_distances(X, MEDIAN_ROWS, metric)
-    pairs = D[np.triu_indices_from(D, k=1)]
-    middle = np.median(pairs) if pairs.size else 0.0
+    D, w = sample_distances(X, MEDIAN_ROWS, metric, weight)
+    upper = np.triu_indices_from(D, k=1)
+    # a row of weight w stands for w rows: w (w − 1)/2 pairs at distance zero
+    pairs = np.append(D[upper], 0.0)
+    counts = np.append((w[:, None] * w)[upper], np.maximum(w * (w - 1) / 2, 0).sum())
+    middle = _weighted_median(pairs, counts)
     if middle == 0 and pairs.any():
         # More than half of the pairs coincide: ask those that do not.
-        middle = np.median(pairs[pairs > 0])
-    return _reciprocal(float(middle), _size(X, metric))
+        middle = _weighted_median(pairs[pairs > 0], counts[pairs > 0])
+    return _reciprocal(middle, _size(X, metric))
 
 
-def knn(X: Any, metric: str) -> float:
+def knn(X: Any, metric: str, weight: Any = None) -> float:
     """1/(2σ²), σ the mean distance to the 50th neighbour among 1000 rows."""
-    return _reciprocal(2 * _neighbour_distance(X, metric), _size(X, metric))
+    return _reciprocal(2 * _neighbour_distance(X, metric, weight), _size(X, metric))
 
 
-def cnm(X: Any, metric: str) -> float:
+def cnm(X: Any, metric: str, weight: Any = None) -> float:
     """2/σ² with the σ of "knn": the compact-maps paper's rule; narrow in practice."""
-    return _reciprocal(0.5 * _neighbour_distance(X, metric), _size(X, metric))
+    return _reciprocal(0.5 * _neighbour_distance(X, metric, weight), _size(X, metric))
 
 
-RULES: dict[str, Callable[[Any, str], float]] = {
+RULES: dict[str, Callable[..., float]] = {
     "scale": scale,
     "median": median,
     "knn": knn,
@@ -64,21 +72,48 @@ RULES: dict[str, Callable[[Any, str], float]] = {
 }
 
 
-def _neighbour_distance(X: Any, metric: str) -> float:
+def _neighbour_distance(X: Any, metric: str, weight: Any) -> float:
     """σ² (or the ℓ1 σ) from the mean distance to the 50th neighbour."""
-    D = sample_distances(X, NEIGHBOUR_ROWS, metric)
-    neighbour = min(NEIGHBOUR, len(D) - 1)
-    nearest = np.partition(D, neighbour, axis=1)[:, neighbour]
+    D, w = sample_distances(X, NEIGHBOUR_ROWS, metric, weight)
+    order = np.argsort(D, axis=1, kind="stable")
+    reached = np.cumsum(w[order], axis=1)
+    # the row itself is the first of the rows it stands for, and nobody's neighbour
+    wanted = min(NEIGHBOUR + 1, w.sum())
+    place = (reached < wanted * (1 - ROUNDED)).sum(axis=1)
+    place = np.minimum(place, len(D) - 1)
+    nearest = np.take_along_axis(D, order, axis=1)[np.arange(len(D)), place]
     if metric == "cityblock":
-        return float(nearest.mean())
-    return float(np.sqrt(nearest).mean() ** 2)
+        return float(np.average(nearest, weights=w))
+    return float(np.average(np.sqrt(nearest), weights=w) ** 2)
 
 
-def _blocks(X: np.ndarray) -> Iterator[np.ndarray]:
-    """X, along its first axis, in float64 pieces of moderate size."""
-    rows = max(1, BLOCK_ENTRIES * len(X) // max(1, X.size))
-    for start in range(0, len(X), rows):
-        yield X[start : start + rows].astype(np.float64)
+def _weighted_median(values: np.ndarray, counts: np.ndarray) -> float:
+    """The median of values that each stand for a count, as of the repeated values."""
+    order = np.argsort(values, kind="stable")
+    values, reached = values[order], np.cumsum(counts[order])
+    if not len(reached) or reached[-1] <= 0:
+        return 0.0
+    half = reached[-1] / 2
+    lower, upper = (1 - ROUNDED) * half, (1 + ROUNDED) * half
+    last = len(values) - 1
+    left = values[min(np.searchsorted(reached, lower), last)]
+    return float(left + values[min(np.searchsorted(reached, upper), last)]) / 2
+
+
+def _blocks(X: Any, weight: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, Any]]:
+    """Pieces of X in float64 with their weights and how many zeros each leaves out."""
+    n, d = X.shape
+    if sparse.issparse(X):
+        per_row = np.repeat(weight, np.diff(X.indptr))
+        for start in range(0, X.data.size, BLOCK_ENTRIES):
+            part = slice(start, start + BLOCK_ENTRIES)
+            yield X.data[part, None].astype(np.float64), per_row[part], 0.0
+        yield np.empty((n, 0)), weight, d - np.diff(X.indptr)
+        return
+    rows = max(1, BLOCK_ENTRIES // max(1, d))
+    for start in range(0, n, rows):
+        part = slice(start, start + rows)
+        yield X[part].astype(np.float64), weight[part], 0.0
 
 
 def _size(X: Any, metric: str) -> float:

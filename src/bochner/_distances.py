@@ -26,17 +26,21 @@ def distances(X: Any, Y: Any, metric: str) -> np.ndarray:
     return euclidean_distances(X, Y, squared=True)
 
 
-def sample_distances(X: Any, n_rows: int, metric: str) -> np.ndarray:
-    """All distances among at most n_rows rows of X, (k, k), zero on the diagonal.
+def sample_distances(
+    X: Any, n_rows: int, metric: str, weight: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """All distances among at most n_rows rows of X, (k, k), and the rows' weights.
 
     The rows depend on X's length alone, so a bandwidth is a function of the data.
+    Rows of no weight are left out.
     """
-    rows = Stream(0).child("bandwidth").subset(X.shape[0], n_rows)
+    present = np.arange(X.shape[0]) if weight is None else np.flatnonzero(weight)
+    rows = present[Stream(0).child("bandwidth").subset(len(present), n_rows)]
     chosen = as_float64(X[rows])
     centred = chosen if sparse.issparse(chosen) else chosen - middle(chosen)
     D = distances(centred, centred, metric)
     np.fill_diagonal(D, 0)
-    return D
+    return D, np.ones(len(rows)) if weight is None else weight[rows]
 
 
 def middle(X: np.ndarray) -> np.ndarray:

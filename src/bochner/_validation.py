@@ -85,3 +85,25 @@ def read_only(array: np.ndarray) -> np.ndarray:
     view = array.view(np.ndarray)
     view.flags.writeable = False
     return view
+
+
+def check_weight(owner: str, weight: Any, X: Any) -> np.ndarray | None:
+    """One finite number ≥ 0 per row, float64, not all zero; None stays None."""
+    if weight is None:
+        return None
+    if isinstance(weight, Real):
+        weight = np.full(X.shape[0], weight)
+    weight = check_array(
+        weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight"
+    )
+    if weight.shape != (X.shape[0],):
+        raise ValueError(
+            f"{owner}: sample_weight must have one entry for each of the {X.shape[0]} "
+            f"rows; got shape {weight.shape}."
+        )
+    if weight.min() < 0 or weight.max() == 0:
+        raise ValueError(
+            f"{owner}: sample_weight must be ≥ 0 and not all zero; got values from "
+            f"{weight.min()} to {weight.max()}."
+        )
+    return weight

@@ -45,12 +45,13 @@ class Kernel(BaseEstimator):
             gamma = cls._from_gamma(check_positive_array(cls.__name__, "gamma", gamma))
         return cls(**{cls._bandwidth_name: gamma})
 
-    def resolve(self, X: Any) -> Self:
+    def resolve(self, X: Any, sample_weight: np.ndarray | None = None) -> Self:
         """This kernel with its bandwidth a number (or one per feature of X)."""
         name = type(self).__name__
         value = getattr(self, self._bandwidth_name)
         if isinstance(value, str) and value in self._rules:
-            value = self._from_gamma(self._rules[value](X, self._law(1.0).metric))
+            rule, metric = self._rules[value], self._law(1.0).metric
+            value = self._from_gamma(rule(X, metric, sample_weight))
         hint = " or one per feature"
         if self._rules:
             hint += f", or one of {', '.join(map(repr, self._rules))}"
@@ -111,6 +112,15 @@ class Kernel(BaseEstimator):
         """One factor per feature that the inputs take first (ARD), or None."""
         scale = self._scale()
         return None if np.ndim(scale) == 0 else scale
+
+    @property
+    def scale(self) -> Any:
+        """s of k(x, y) = φ(s ∘ (x − y)): one number, or one per feature (ARD)."""
+        return self._scale()
+
+    def unit_law(self) -> laws.Law:
+        """The law at s = 1, whose characteristic function is φ."""
+        return self._law(1.0)
 
     def rescaled(self, factors: np.ndarray) -> Self:
         """This kernel of inputs that are multiplied by one factor per feature first."""

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
-from sklearn import get_config
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-)
-from sklearn.utils import assert_all_finite
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from ._random import Stream, as_stream
-from ._validation import FLOAT_NAMES, FLOATS, check_choice, check_count
-from .feature_map import FeatureMap, all_finite, project
-from .kernels import KERNELS, Kernel
+from ._transformer import KernelTransformer, RowTransformer
+from ._validation import check_count, check_weight
+from .feature_map import FeatureMap, project
+from .kernels import Kernel
 from .nonlinearities import NONLINEARITIES, Nonlinearity
 from .projections import PROJECTIONS, LinearMap, Projection, Scale
 
@@ -27,33 +19,7 @@ SCALED_ROWS = 1000
 """Rows that are copied with their features scaled, for what is learned from them."""
 
 
-class _RowTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """What transformers of dense or CSR rows share: validation, names and tags."""
-
-    def _validated(self, X: Any, *, reset: bool) -> Any:
-        X = validate_data(
-            self,
-            X,
-            accept_sparse="csr",
-            dtype=FLOATS,
-            ensure_all_finite=False,  # all cores look, below
-            reset=reset,
-        )
-        if not (get_config()["assume_finite"] or all_finite(X)):
-            assert_all_finite(X, estimator_name=type(self).__name__, input_name="X")
-        return X
-
-    def _part(self, name: str, known: Any, kind: type) -> Any:
-        return check_choice(type(self).__name__, name, getattr(self, name), known, kind)
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = FLOAT_NAMES.copy()
-        return tags
-
-
-class RandomFeatures(_RowTransformer):
+class RandomFeatures(KernelTransformer):
     """Random features φ with ⟨φ(x), φ(y)⟩ ≈ k(x, y), for a linear model on top.
 
     ω_1 … ω_m are drawn from the kernel's spectral law by a projection; a nonlinearity
@@ -131,21 +97,25 @@ class RandomFeatures(_RowTransformer):
         self.compression = compression
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Resolve the bandwidth on X and draw the map for its features.
 
         Parameters
         ----------
         X : array or CSR matrix of shape (n, n_features)
         y : ignored
+        sample_weight : array of (n,), optional
+            A row of weight w counts as w rows in the rule for the bandwidth.
 
         Returns
         -------
         self
         """
         X = self._validated(X, reset=True)
+        weight = check_weight(type(self).__name__, sample_weight, X)
         nonlinearity, projection = self._parts()
-        kernel = _resolved(self._kernel(nonlinearity), X, projection.input_factors(X))
+        factors = projection.input_factors(X)
+        kernel = _resolved(self._kernel(nonlinearity), X, factors, weight)
         law = kernel.spectral_law()
         n = nonlinearity.n_projections(self.n_components)
 
@@ -161,39 +131,6 @@ class RandomFeatures(_RowTransformer):
         self.feature_map_ = FeatureMap(linear, sampled, weights).astype(X.dtype)
         return self
 
-    def transform(self, X: Any) -> np.ndarray:
-        """Features of X.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (n, n_features)
-
-        Returns
-        -------
-        array of shape (n, n_components), in X's floating type
-        """
-        check_is_fitted(self)
-        return self.feature_map_(self._validated(X, reset=False))
-
-    def approximate_kernel(self, X: Any, Y: Any = None) -> np.ndarray:
-        """⟨φ(x), φ(y)⟩ for all rows of X and Y.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (n, n_features)
-        Y : array or CSR matrix of shape (n', n_features), optional
-            X itself if None.
-
-        Returns
-        -------
-        array of shape (n, n')
-        """
-        check_is_fitted(self)
-        F = self.feature_map_(self._validated(X, reset=False))
-        if Y is None:
-            return F @ F.T
-        return F @ self.feature_map_(self._validated(Y, reset=False)).T
-
     def _parts(self) -> tuple[Nonlinearity, Projection]:
         if self.compression is not None:
             raise ValueError(
@@ -207,22 +144,10 @@ class RandomFeatures(_RowTransformer):
     def _kernel(self, nonlinearity: Nonlinearity) -> Kernel:
         if self.kernel is None:
             return nonlinearity.default_kernel(self.gamma)
-        if isinstance(self.kernel, Kernel) and not _is_default(self.gamma):
-            warnings.warn(
-                f"RandomFeatures: gamma={self.gamma!r} is not used, because the kernel "
-                f"is an object with a bandwidth of its own: {self.kernel!r}. Set that "
-                "one (kernel__… in a grid search), or give the kernel by name.",
-                stacklevel=3,
-            )
-        known = {name: partial(k.with_gamma, self.gamma) for name, k in KERNELS.items()}
-        return self._part("kernel", known, Kernel)
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.feature_map_.n_components
+        return self._named_kernel()
 
 
-class RandomProjection(_RowTransformer):
+class RandomProjection(RowTransformer):
     """A linear random projection V with E‖V x‖² = ‖x‖².
 
     With Gaussian rows ("dense"), distances between n points survive within 1 ± ε once
@@ -291,14 +216,10 @@ class RandomProjection(_RowTransformer):
         return self.linear_map_.shape[0]
 
 
-def _is_default(gamma: Any) -> bool:
-    return isinstance(gamma, str) and gamma == "scale"
-
-
-def _resolved(kernel: Kernel, X: Any, factors: np.ndarray | None) -> Kernel:
+def _resolved(kernel: Kernel, X: Any, factors: Any, weight: Any) -> Kernel:
     """The kernel with its bandwidth settled on X, after factors that X takes first."""
     if factors is None:
-        return kernel.resolve(X)
+        return kernel.resolve(X, weight)
     return kernel.resolve(_scaled_sample(X, factors)).rescaled(factors)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from .maps import RandomFeatures
+from .nystroem import Nystroem
 from .projections import QMC, BlockDiagonal
 
 
@@ -257,3 +258,56 @@ def circulant(
         random_state=random_state,
         **parts,
     )
+
+
+def nystroem(
+    n_components: int = 1024,
+    *,
+    gamma: Any = "scale",
+    kernel: Any = None,
+    random_state: Any = None,
+    landmarks: Any = "uniform",
+) -> Nystroem:
+    """Nyström features: the kernel projected on the span of landmarks.
+
+    φ(x) = U⁻ᵀk(L, x) with UᵀU = k(L, L): see `Nystroem`.
+    O(n M (d + M)) time, O(M (d + M)) memory.
+
+    Parameters
+    ----------
+    landmarks : "uniform", "kmeans", "rpcholesky", "margin" or array
+
+    References
+    ----------
+    C. Williams and M. Seeger, Using the Nyström method to speed up kernel machines,
+    NIPS 2000.
+
+    Examples
+    --------
+    >>> from bochner import methods
+    >>> methods.nystroem(64, gamma=0.1).fit_transform([[1, 2], [3, 4]]).shape
+    (2, 2)
+    """
+    return Nystroem(
+        n_components,
+        kernel=kernel,
+        gamma=gamma,
+        landmarks=landmarks,
+        random_state=random_state,
+    )
+
+
+METHODS = {
+    method.__name__: method
+    for method in (
+        rff,
+        orf,
+        sorf,
+        fastfood,
+        qmc,
+        block_diagonal,
+        circulant,
+        nystroem,
+    )
+}
+"""Every method by its name."""

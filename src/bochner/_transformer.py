@@ -1,0 +1,109 @@
+"""What bochner's transformers share: validation, names, tags, the kernel they take."""
+
+from __future__ import annotations
+
+import warnings
+from functools import partial
+from typing import Any
+
+import numpy as np
+from sklearn import get_config
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+)
+from sklearn.utils import assert_all_finite
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ._validation import FLOAT_NAMES, FLOATS, check_choice
+from .feature_map import all_finite
+from .kernels import KERNELS, Kernel
+
+
+class RowTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """What transformers of dense or CSR rows share: validation, names and tags."""
+
+    def _validated(self, X: Any, *, reset: bool) -> Any:
+        X = validate_data(
+            self,
+            X,
+            accept_sparse="csr",
+            dtype=FLOATS,
+            ensure_all_finite=False,  # all cores look, below
+            reset=reset,
+        )
+        if not (get_config()["assume_finite"] or all_finite(X)):
+            assert_all_finite(X, estimator_name=type(self).__name__, input_name="X")
+        return X
+
+    def _part(self, name: str, known: Any, kind: type) -> Any:
+        return check_choice(type(self).__name__, name, getattr(self, name), known, kind)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = FLOAT_NAMES.copy()
+        return tags
+
+
+class KernelTransformer(RowTransformer):
+    """A transformer whose features have a kernel for their inner products.
+
+    Subclasses have the parameters `kernel` and `gamma`, and set `feature_map_`, a
+    function of rows, in `fit`.
+    """
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Features of X.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n, n_features)
+
+        Returns
+        -------
+        array of shape (n, n_components), in X's floating type
+        """
+        check_is_fitted(self)
+        return self.feature_map_(self._validated(X, reset=False))
+
+    def approximate_kernel(self, X: Any, Y: Any = None) -> np.ndarray:
+        """⟨φ(x), φ(y)⟩ for all rows of X and Y.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n, n_features)
+        Y : array or CSR matrix of shape (n', n_features), optional
+            X itself if None.
+
+        Returns
+        -------
+        array of shape (n, n')
+        """
+        check_is_fitted(self)
+        F = self.feature_map_(self._validated(X, reset=False))
+        if Y is None:
+            return F @ F.T
+        return F @ self.feature_map_(self._validated(Y, reset=False)).T
+
+    def _named_kernel(self) -> Kernel:
+        """The kernel asked for by name, with `gamma`, or by object, without it."""
+        owner = type(self).__name__
+        if isinstance(self.kernel, Kernel) and not _is_default(self.gamma):
+            warnings.warn(
+                f"{owner}: gamma={self.gamma!r} is not used, because the kernel "
+                f"is an object with a bandwidth of its own: {self.kernel!r}. Set that "
+                "one (kernel__… in a grid search), or give the kernel by name.",
+                stacklevel=4,
+            )
+        known = {name: partial(k.with_gamma, self.gamma) for name, k in KERNELS.items()}
+        return self._part("kernel", known, Kernel)
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.feature_map_.n_components
+
+
+def _is_default(gamma: Any) -> bool:
+    return isinstance(gamma, str) and gamma == "scale"

@@ -1,0 +1,3 @@
+from .classifier import KernelClassifier
+
+__all__ = ["KernelClassifier"]

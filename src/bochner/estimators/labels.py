@@ -1,0 +1,90 @@
+"""Labels of any type as class numbers, and what each class weighs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils import column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+
+from .._validation import check_option
+from ..execution.sources import Block
+
+OWNER = "KernelClassifier"
+
+
+@dataclass(frozen=True)
+class Labels:
+    """All classes there are, sorted, and a factor on the weights of each."""
+
+    classes: np.ndarray
+    factors: np.ndarray | None
+
+    @classmethod
+    def of(cls, blocks: Iterable[tuple[Any, Any]], class_weight: Any) -> Labels:
+        """Those of (y, weight) pairs: classes of rows that weigh something."""
+        found, totals = [], []
+        for y, weight in blocks:
+            y = column_or_1d(y, warn=True)
+            check_classification_targets(y)
+            classes, codes = np.unique(y, return_inverse=True)
+            found.append(classes)
+            totals.append(np.bincount(codes, weights=weight))
+        classes, codes = np.unique(np.concatenate(found), return_inverse=True)
+        counts = np.bincount(codes, weights=np.concatenate(totals))
+        present = counts > 0
+        return cls.named(classes[present], class_weight, counts[present])
+
+    @classmethod
+    def named(
+        cls, classes: Any, class_weight: Any, counts: np.ndarray | None = None
+    ) -> Labels:
+        """Those given, for rows that are still to come."""
+        classes = np.unique(classes)
+        if len(classes) < 2:
+            raise ValueError(
+                f"{OWNER} needs at least 2 classes in y; got one class only: "
+                f"{classes.tolist()}."
+            )
+        return cls(classes, _factors(classes, class_weight, counts))
+
+    def block(self, X: Any, y: Any, weight: Any) -> Block:
+        """Rows with class numbers for labels and class factors in their weights."""
+        y = column_or_1d(y, warn=True)
+        codes = np.searchsorted(self.classes, y)
+        codes = np.minimum(codes, len(self.classes) - 1)
+        unknown = self.classes[codes] != y
+        if weight is not None:
+            unknown = unknown & (weight > 0)
+        if unknown.any():
+            raise ValueError(
+                f"{OWNER}: y holds the label {y[unknown][0]!r}, which is not among the "
+                f"classes {self.classes.tolist()}; name all classes at the first call "
+                "of partial_fit."
+            )
+        if self.factors is not None:
+            factors = self.factors[codes]
+            weight = factors if weight is None else weight * factors
+        return Block(X, codes, weight)
+
+
+def _factors(classes: np.ndarray, class_weight: Any, counts: Any) -> np.ndarray | None:
+    if class_weight is None:
+        return None
+    if isinstance(class_weight, dict):
+        unknown = set(class_weight) - set(classes.tolist())
+        if unknown:
+            raise ValueError(
+                f"{OWNER}: class_weight names {sorted(unknown, key=str)!r}, which is "
+                f"not among the classes {classes.tolist()}."
+            )
+        return np.array([class_weight.get(label, 1.0) for label in classes.tolist()])
+    check_option(OWNER, "class_weight", class_weight, (None, "balanced", "a dict"))
+    if counts is None:
+        raise ValueError(
+            f"{OWNER}: class_weight='balanced' needs all rows; give partial_fit a dict."
+        )
+    return counts.sum() / (len(classes) * counts)

@@ -1,0 +1,209 @@
+"""From what the user gives to rows of features: validation, the map, the budget."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn import get_config
+from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import Pipeline
+from sklearn.utils import assert_all_finite
+from sklearn.utils.validation import has_fit_parameter, validate_data
+
+from .._random import Stream, as_stream
+from .._validation import FLOATS, check_count
+from ..execution.blocks import Blocks
+from ..execution.features import (
+    CHUNK_BYTES,
+    FeatureRows,
+    RawFeatures,
+    raw_features,
+)
+from ..execution.memory import budget, readable
+from ..execution.sources import ArraySource, Block, Source
+from ..feature_map import all_finite
+from ..landmarks import SORTED_ROWS, distinct
+from ..methods import METHODS
+
+FIXED_BYTES = 32
+"""Bytes per squared number of columns: a factor, a penalty, a sample of rows."""
+
+SIZE_FACTOR = 16
+SIZES = 256, 4000
+"""Components of the default map: 16 √n, between these."""
+
+Report = Callable[[str], None]
+
+
+def reporter(owner: Any) -> Report:
+    """Writes lines to standard error where `verbose` asks for them."""
+    if not owner.verbose:
+        return lambda line: None
+    name = type(owner).__name__
+    return lambda line: print(f"[{name}] {line}", file=sys.stderr, flush=True)
+
+
+def checked_rows(
+    owner: Any, X: Any, y: Any = None, *, reset: bool, **checks: Any
+) -> Any:
+    """X, or X and y, validated: dense or CSR, float32 or float64, finite."""
+    given = {} if y is None else {"y": y, **checks}
+    out = validate_data(
+        owner,
+        X,
+        accept_sparse="csr",
+        dtype=FLOATS,
+        ensure_all_finite=False,  # all cores look, below
+        reset=reset,
+        **given,
+    )
+    rows = out if y is None else out[0]
+    if not (get_config()["assume_finite"] or all_finite(rows)):
+        assert_all_finite(rows, estimator_name=type(owner).__name__, input_name="X")
+    return out
+
+
+def canonical(X: Any, y: np.ndarray, weight: np.ndarray | None) -> ArraySource:
+    """Rows of positive weight; few ones sorted, equal ones merged.
+
+    So repeated rows and integer weights are one and the same to all that follows.
+    """
+    if weight is not None and (weight == 0).any():
+        kept = np.flatnonzero(weight)
+        X, y, weight = X[kept], y[kept], weight[kept]
+    n = X.shape[0]
+    if n > SORTED_ROWS:
+        return ArraySource(X, y, weight)
+    targets = y.reshape(n, -1).astype(np.float64)
+    table = sparse.hstack([X, targets]).tocsr() if sparse.issparse(X) else None
+    first, inverse = distinct(np.column_stack([X, targets]) if table is None else table)
+    w = np.bincount(inverse, weights=np.ones(n) if weight is None else weight)
+    # all weights one: the same as none, and faster
+    return ArraySource(X[first], y[first], None if (w == 1).all() else w)
+
+
+def first_look(
+    source: Blocks, check: Callable[[Any, Any, Any, bool], Block]
+) -> tuple[Block, list, int]:
+    """The first block, (y, weight) of all, and the number of rows: one pass."""
+    first, targets, n_rows = None, [], 0
+    for X, y, weight in source:
+        block = check(X, y, weight, first is None)
+        first = block if first is None else first
+        targets.append((block.y, block.weight))
+        n_rows += block.X.shape[0]
+    if first is None or not n_rows:
+        raise ValueError("blocks: there are no rows.")
+    return first, targets, n_rows
+
+
+def rng_of(owner: Any) -> Stream | None:
+    """The owner's stream; None leaves nested random states as they are."""
+    return None if owner.random_state is None else as_stream(owner.random_state)
+
+
+def seed(rng: Stream | None, role: str) -> int | None:
+    """An integer seed for a part, or None."""
+    return None if rng is None else int(rng.child(role).words(1)[0] >> np.uint64(33))
+
+
+@dataclass
+class Training:
+    """A fitted map and its rows of features."""
+
+    transformer: Any
+    raw: RawFeatures
+    rows: FeatureRows
+
+
+def training(owner: Any, source: Source, transformer: Any, first: Block) -> Training:
+    """Rows of features under the owner's memory budget."""
+    raw = raw_features(transformer, first.X)
+    total = budget(type(owner).__name__, owner.memory)
+    needed = FIXED_BYTES * raw.n_columns**2 + 64 * raw.n_columns * raw.dtype.itemsize
+    if owner.memory is not None and needed > total:
+        raise ValueError(
+            f"{type(owner).__name__}: memory={owner.memory!r} is too little for "
+            f"{raw.n_columns} features, which need {readable(needed)}; raise memory, "
+            "or use fewer features."
+        )
+    left = max(total - needed, total // 4)
+    return Training(transformer, raw, FeatureRows(source, raw, left))
+
+
+def default_size(owner: Any, n: int) -> int:
+    """Components for n rows: as many as help, as fit, and as there are rows."""
+    if isinstance(owner.features, int | np.integer):
+        return check_count(type(owner).__name__, "features", owner.features)
+    total = budget(type(owner).__name__, owner.memory)
+    fitting = int((0.5 * total / FIXED_BYTES) ** 0.5)
+    wanted = min(max(SIZE_FACTOR * int(n**0.5), SIZES[0]), SIZES[1])
+    return max(1, min(wanted, fitting, n))
+
+
+def is_automatic(features: Any) -> bool:
+    """Whether the map is left to the estimator: None, or a number of components."""
+    return features is None or (
+        isinstance(features, int | np.integer) and not isinstance(features, bool)
+    )
+
+
+def given_features(owner: Any, n: int, rng: Stream | None) -> Any:
+    """The map asked for by name or by object, unfitted unless it is frozen."""
+    features = owner.features
+    if isinstance(features, FrozenEstimator):
+        return features
+    if isinstance(features, str):
+        if features not in METHODS:
+            raise ValueError(
+                f"{type(owner).__name__}: features must be one of "
+                f"{', '.join(map(repr, METHODS))}, a number of components, a "
+                f"transformer or None; got {features!r}."
+            )
+        features = METHODS[features](default_size(owner, n) // 2 * 2 or 1)
+    elif not hasattr(features, "transform") or not hasattr(features, "fit"):
+        raise TypeError(
+            f"{type(owner).__name__}: features must be a transformer, a method's name, "
+            f"a number of components or None; got {features!r}."
+        )
+    return seeded(clone(features), rng)
+
+
+def seeded(transformer: Any, rng: Stream | None) -> Any:
+    """Nested random states that are None, filled from the owner's."""
+    if rng is None:
+        return transformer
+    for name, value in sorted(transformer.get_params().items()):
+        if name.split("__")[-1] == "random_state" and value is None:
+            transformer.set_params(**{name: seed(rng, name)})
+    return transformer
+
+
+def fit_transformer(transformer: Any, X: Any, y: Any, weight: Any) -> Any:
+    """Fit the map, with weights where it takes them."""
+    if isinstance(transformer, FrozenEstimator):
+        return transformer
+    parameters = {}
+    if weight is not None:
+        last = transformer[-1] if isinstance(transformer, Pipeline) else transformer
+        if has_fit_parameter(last, "sample_weight"):
+            name = "sample_weight"
+            if isinstance(transformer, Pipeline):
+                name = f"{transformer.steps[-1][0]}__sample_weight"
+            parameters[name] = weight
+    return transformer.fit(X, y, **parameters)
+
+
+def predicted(transformer: Any, B: np.ndarray, intercept: np.ndarray, X: Any) -> Any:
+    """Scores of rows X, (n, K), never more than a chunk of features at a time."""
+    raw = raw_features(transformer, X)
+    rows = FeatureRows(ArraySource(X, np.empty(X.shape[0])), raw, CHUNK_BYTES)
+    B = raw.to_columns(B).astype(raw.dtype)
+    parts = [chunk.F @ B for chunk in rows.chunks()]
+    return np.concatenate(parts) + intercept.astype(raw.dtype)

@@ -1,0 +1,199 @@
+"""Rows of features for learners: kept under a memory budget, or made anew each pass."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.pipeline import Pipeline
+
+from .._random import Stream
+from ..linear.rows import Chunk, Rows
+from ..nystroem import NystroemMap
+from .sources import Source
+
+CHUNK_BYTES = 128 << 20
+"""Features of one chunk: long enough for its products, short beside the budget."""
+
+KEPT_SHARE = 0.65
+"""Share of the budget for features that are kept; the rest is for copies of a part."""
+
+
+@dataclass(frozen=True)
+class RawFeatures:
+    """Columns that learners read, φ(x) = `make`(x) · mixing.
+
+    For most maps the columns are the features. Nyström features are k(x, L) U⁻¹: what
+    is linear in them is linear in k(x, L), so learners multiply their coefficients by
+    U⁻¹ instead of every row.
+    """
+
+    make: Callable[[Any], Any]
+    n_columns: int
+    dtype: np.dtype
+    mixing: np.ndarray | None = None
+
+    def to_columns(self, B: np.ndarray) -> np.ndarray:
+        """Coefficients of the columns from those of the features."""
+        return B if self.mixing is None else self.mixing.astype(np.float64) @ B
+
+
+def raw_features(transformer: Any, X: Any) -> RawFeatures:
+    """The columns of a fitted transformer, seen on rows like X."""
+    make = transformer.transform
+    if isinstance(transformer, Pipeline):
+        before, last = transformer[:-1], transformer[-1]
+        if hasattr(last, "feature_map_") and len(transformer) > 1:
+            inner = raw_features(last, before.transform(X[:1]))
+            return _after(before.transform, inner)
+    feature_map = getattr(transformer, "feature_map_", None)
+    if isinstance(feature_map, NystroemMap):
+        columns = feature_map.astype(X.dtype).columns
+        return RawFeatures(
+            columns, columns.n_landmarks, X.dtype, feature_map.astype(X.dtype).mixing
+        )
+    if feature_map is not None:
+        make = feature_map.astype(X.dtype)
+    first = make(X[:1])
+    _check_features(transformer, first)
+    return RawFeatures(make, first.shape[1], np.result_type(first.dtype, np.float32))
+
+
+def _after(before: Callable[[Any], Any], inner: RawFeatures) -> RawFeatures:
+    make = inner.make
+    return RawFeatures(
+        lambda X: make(before(X)),
+        inner.n_columns,
+        inner.dtype,
+        inner.mixing,
+    )
+
+
+def _check_features(transformer: Any, F: Any) -> None:
+    if not hasattr(F, "dtype") or F.dtype.kind != "f":
+        raise ValueError(
+            f"{type(transformer).__name__} gives features of type "
+            f"{getattr(F, 'dtype', type(F).__name__)}; learners need floating ones "
+            "(for integer codes ask the map for output='onehot')."
+        )
+
+
+@dataclass
+class KeptRows:
+    """Feature rows held in memory."""
+
+    F: Any
+    y: np.ndarray
+    weight: np.ndarray | None
+    mixing: np.ndarray | None
+
+    @property
+    def n_rows(self) -> int:
+        return self.F.shape[0]
+
+    @property
+    def n_columns(self) -> int:
+        return self.F.shape[1]
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.F.dtype
+
+    def chunks(self) -> Iterator[Chunk]:
+        yield Chunk(self.F, self.y, self.weight)
+
+    def take(self, places: np.ndarray) -> KeptRows:
+        weight = None if self.weight is None else self.weight[places]
+        return KeptRows(self.F[places], self.y[places], weight, self.mixing)
+
+    def sample(self, n_rows: int) -> KeptRows:
+        if n_rows >= self.n_rows:
+            return self
+        return self.take(Stream(0).child("sample").subset(self.n_rows, n_rows))
+
+    def narrowed(self, masks: list[np.ndarray]) -> KeptRows:
+        return self.take(np.flatnonzero(masks[0]))
+
+
+@dataclass
+class FeatureRows:
+    """Feature rows of a source: the first chunks kept, as far as the budget goes.
+
+    Parameters
+    ----------
+    source : Source
+    features : RawFeatures
+    budget : int
+        Bytes for features that are kept.
+    """
+
+    source: Source
+    features: RawFeatures
+    budget: int
+    _kept: dict[int, Any] = field(default_factory=dict)
+    _bytes: int = 0
+    _sample: KeptRows | None = None
+    _buffer: np.ndarray | None = None
+
+    def __post_init__(self) -> None:
+        self.n_rows = self.source.n_rows
+        self.n_columns = self.features.n_columns
+        self.dtype = self.features.dtype
+        self.mixing = self.features.mixing
+
+    @property
+    def chunk_rows(self) -> int:
+        size = min(CHUNK_BYTES, self.budget)
+        return max(64, size // (self.n_columns * self.dtype.itemsize))
+
+    def chunks(self) -> Iterator[Chunk]:
+        for i, block in enumerate(self.source.blocks(self.chunk_rows)):
+            F = self._kept.get(i)
+            if F is None:
+                F = self.features.make(block.X)
+                self._keep(i, F)
+            yield Chunk(F, block.y, block.weight)
+
+    def _keep(self, i: int, F: Any) -> None:
+        size = F.data.nbytes if sparse.issparse(F) else F.nbytes
+        if self._bytes + size <= KEPT_SHARE * self.budget:
+            self._kept[i] = F
+            self._bytes += size
+
+    def sample(self, n_rows: int) -> KeptRows:
+        """Drawn once: later and smaller ones are parts of the first."""
+        fitting = self._fitting_rows
+        if self._sample is None:
+            places = Stream(0).child("sample").subset(self.n_rows, min(n_rows, fitting))
+            block = self.source.take(places)
+            F = self.features.make(block.X)
+            self._sample = KeptRows(F, block.y, block.weight, self.mixing)
+        return self._sample.sample(n_rows)
+
+    @property
+    def _fitting_rows(self) -> int:
+        share = (1 - KEPT_SHARE) * self.budget
+        return max(64, int(share / (self.n_columns * self.dtype.itemsize)))
+
+    def narrowed(self, masks: list[np.ndarray]) -> Rows | None:
+        n = sum(int(mask.sum()) for mask in masks)
+        if n > self._fitting_rows:
+            return None
+        F, start = self._room(n), 0
+        for chunk, mask in zip(self.chunks(), masks, strict=True):
+            if sparse.issparse(chunk.F):
+                return None
+            stop = start + int(mask.sum())
+            np.take(chunk.F, np.flatnonzero(mask), 0, out=F[start:stop], mode="clip")
+            start = stop
+        # targets are not asked for again where only curvature counts
+        return KeptRows(F, np.empty(n), None, self.mixing)
+
+    def _room(self, n: int) -> np.ndarray:
+        """A buffer for n rows; one for all, as each replaces the one before."""
+        if self._buffer is None or len(self._buffer) < n:
+            self._buffer = np.empty((n, self.n_columns), dtype=self.dtype)
+        return self._buffer[:n]

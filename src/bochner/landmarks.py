@@ -1,0 +1,262 @@
+"""Rules that choose the landmarks of Nyström features.
+
+| rule | landmarks | cost |
+|---|---|---|
+| `uniform` | distinct rows at random | O(n) |
+| `kmeans` | means of clusters | O(n d m) |
+| `rpcholesky` | rows that the others explain least | O(s m (d + m)) on s rows |
+| `margin` | rows near the decision boundary of a small pilot | O(n p (d + p)) |
+
+Rows are drawn in proportion to their weights and no row twice: repeated rows and one
+row of their summed weight give the same landmarks (exactly so where n is small).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from scipy import linalg, sparse
+
+from ._columns import columns_of
+from ._random import Stream
+from .kernels import Kernel
+
+SORTED_ROWS = 4096
+"""Rows up to which all are sorted, so that the choice depends on their set alone."""
+
+CHOLESKY_ROWS = 20_000
+"""Rows of which randomly pivoted Cholesky keeps residuals."""
+
+CLUSTERED_ROWS = 50_000
+"""Rows that are clustered."""
+
+PILOT = 1000
+"""Landmarks of the pilot whose margins are asked for."""
+
+PILOT_ROWS = 20_000
+"""Rows the pilot is fitted on; margins are of all."""
+
+PILOT_ALPHA = 1.0
+"""Ridge penalty of the pilot, on ±1 codes."""
+
+MARGIN_SHARE = 0.7
+"""Share of landmarks from low margins: of 0.5, 0.7 and 0.85 the best on MNIST."""
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Distinct rows to choose from, each with its weight and (perhaps) its class."""
+
+    X: Any
+    index: np.ndarray  # of a representative in the training rows
+    weight: np.ndarray
+    y: np.ndarray | None = None  # class numbers
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+
+def pool_of(X: Any, y: np.ndarray | None, weight: np.ndarray | None) -> Pool:
+    """Rows of positive weight; up to 4096 sorted and without repetition."""
+    weight = np.ones(X.shape[0]) if weight is None else weight
+    index = np.flatnonzero(weight > 0)
+    if len(index) > SORTED_ROWS:
+        rows = X if len(index) == X.shape[0] else X[index]
+        return Pool(rows, index, weight[index], None if y is None else y[index])
+    first, inverse = distinct(X[index])
+    summed = np.bincount(inverse, weights=weight[index])
+    index = index[first]
+    return Pool(X[index], index, summed, None if y is None else y[index])
+
+
+def distinct(X: Any) -> tuple[np.ndarray, np.ndarray]:
+    """First places of the distinct rows of X, sorted, and each row's place in them."""
+    if sparse.issparse(X):
+        X = X.sorted_indices()
+        X.eliminate_zeros()
+        keys = [
+            (X.indices[a:b].tobytes(), X.data[a:b].tobytes())
+            for a, b in pairwise(X.indptr)
+        ]
+        order = sorted(range(len(keys)), key=keys.__getitem__)
+        new = [i == 0 or keys[order[i]] != keys[order[i - 1]] for i in range(len(keys))]
+    else:
+        order = np.lexsort(X.T[::-1])
+        new = np.append(True, (X[order][1:] != X[order][:-1]).any(axis=1))
+    order, new = np.asarray(order, dtype=np.intp), np.asarray(new)
+    inverse = np.empty(len(order), dtype=np.intp)
+    inverse[order] = np.cumsum(new) - 1
+    return order[new], inverse
+
+
+def uniform(pool: Pool, m: int, kernel: Any, rng: Stream) -> np.ndarray:
+    """m distinct rows at random, in proportion to their weights."""
+    return _distinct_first(pool.X, _race(pool.weight, rng), m)
+
+
+def kmeans(pool: Pool, m: int, kernel: Any, rng: Stream) -> np.ndarray:
+    """Cluster means, dense (m, d): the landmarks themselves, not their places."""
+    from sklearn.cluster import MiniBatchKMeans  # heavy to import
+
+    rows = _race(pool.weight, rng)[: max(m, CLUSTERED_ROWS)]
+    X, weight = pool.X[rows], pool.weight[rows]
+    if m >= len(rows):
+        return X.toarray() if sparse.issparse(X) else X
+    clusters = MiniBatchKMeans(
+        m,
+        init="random",
+        n_init=1,
+        batch_size=max(1024, m),
+        max_iter=20,
+        random_state=int(rng.child("kmeans").words(1)[0] >> np.uint64(33)),
+    )
+    centres = clusters.fit(X, sample_weight=weight).cluster_centers_
+    return np.unique(centres, axis=0).astype(X.dtype)
+
+
+def rp_cholesky(pool: Pool, m: int, kernel: Any, rng: Stream) -> np.ndarray:
+    """Randomly pivoted Cholesky in blocks with rejection ("accelerated").
+
+    A row is drawn in proportion to its residual k(x, x) − ‖projection on the landmarks
+    so far‖², which falls to zero at every landmark.
+    """
+    rows = _race(pool.weight, rng)[:CHOLESKY_ROWS]
+    X, weight = pool.X[rows], pool.weight[rows]
+    m = min(m, len(rows))
+    draws = rng.child("rpcholesky").generator()
+    residual = _diagonal(kernel, X)
+    stop = 1e-13 * residual.sum()
+    F = np.empty((m, len(rows)))
+    chosen: list[int] = []
+    while len(chosen) < m and residual.sum() > stop:
+        k = len(chosen)
+        found = _accepted(kernel, X, F[:k], residual, weight, m - k, draws)
+        G = columns_of(kernel, X[found])(X).T.astype(np.float64)
+        G -= F[:k, found].T @ F[:k]
+        factor = linalg.cholesky(
+            G[:, found] + stop * np.eye(len(found)), lower=True, check_finite=False
+        )
+        F[k : k + len(found)] = linalg.solve_triangular(factor, G, lower=True)
+        residual -= (F[k : k + len(found)] ** 2).sum(axis=0)
+        np.maximum(residual, 0, out=residual)
+        residual[found] = 0
+        chosen += found
+    return rows[chosen]
+
+
+def margin(pool: Pool, m: int, kernel: Any, rng: Stream) -> np.ndarray:
+    """Rows whose class a pilot finds hardest to tell, and uniform ones for the rest.
+
+    The pilot is ridge on ±1 codes with at most 1000 uniform landmarks; the margin is
+    the score of the row's own class less the best other one, near zero in absolute
+    value at the decision boundary.
+    """
+    if pool.y is None:
+        raise ValueError(
+            "Nystroem: landmarks='margin' requires y to be passed, but the target y is "
+            "None; give class labels, or use 'uniform' or 'rpcholesky'."
+        )
+    order = _race(pool.weight, rng)
+    if m >= len(pool):
+        return _distinct_first(pool.X, order, m)
+    pilot = _distinct_first(pool.X, order, min(PILOT, m))
+    low = np.argsort(abs(_margins(pool, pilot, order, kernel)), kind="stable")
+    n_low = int(MARGIN_SHARE * m)
+    some = _distinct_first(pool.X, low, n_low)
+    rest = order[~np.isin(order, some)]
+    return _distinct_first(pool.X, np.concatenate([some, rest]), m)
+
+
+LANDMARKS: dict[str, Callable[[Pool, int, Any, Stream], np.ndarray]] = {
+    "uniform": uniform,
+    "kmeans": kmeans,
+    "rpcholesky": rp_cholesky,
+    "margin": margin,
+}
+"""Rules by name; each returns places in the pool, or landmark rows."""
+
+
+def _race(weight: np.ndarray, rng: Stream) -> np.ndarray:
+    """All places in random order, the heavier the earlier: exponential arrival times.
+
+    The first m are m draws without replacement in proportion to the weights.
+    """
+    arrival = -np.log(rng.child("race").uniform(len(weight))) / weight
+    return np.argsort(arrival, kind="stable")
+
+
+def _distinct_first(X: Any, order: np.ndarray, m: int) -> np.ndarray:
+    """The first m places in order whose rows differ, as far as there are that many."""
+    kept, start = np.empty(0, dtype=order.dtype), 0
+    while len(kept) < m and start < len(order):
+        kept = np.concatenate([kept, order[start : start + m]])
+        start += m
+        first, _ = distinct(X[kept])
+        kept = kept[np.sort(first)]
+    return kept[:m]
+
+
+def _gram(kernel: Any, X: Any) -> np.ndarray:
+    return np.asarray(kernel(X, X), dtype=np.float64)
+
+
+def _diagonal(kernel: Any, X: Any) -> np.ndarray:
+    """k(x, x) of every row, (n,) float64."""
+    if isinstance(kernel, Kernel):
+        return np.ones(X.shape[0])
+    blocks = [X[start : start + 64] for start in range(0, X.shape[0], 64)]
+    return np.concatenate([_gram(kernel, block).diagonal() for block in blocks])
+
+
+def _accepted(
+    kernel: Any,
+    X: Any,
+    F: np.ndarray,
+    residual: np.ndarray,
+    weight: np.ndarray,
+    wanted: int,
+    draws: np.random.Generator,
+) -> list[int]:
+    """Pivots that one-by-one sampling would have drawn, from one block of proposals.
+
+    A proposal is accepted with the probability that what earlier ones of the block left
+    of its residual has in what it was drawn with (rejection Cholesky).
+    """
+    p = residual * weight
+    size = min(wanted, max(1, (len(F) + wanted) // 10))
+    block = draws.choice(len(p), size=size, p=p / p.sum())
+    H = _gram(kernel, X[block]) - F[:, block].T @ F[:, block]
+    before, found = residual[block], []
+    for i in range(size):
+        if draws.random() * before[i] < H[i, i] and block[i] not in found:
+            found.append(int(block[i]))
+            column = H[:, i] / np.sqrt(H[i, i])
+            H -= np.outer(column, column)
+    return found
+
+
+def _margins(
+    pool: Pool, pilot: np.ndarray, order: np.ndarray, kernel: Any
+) -> np.ndarray:
+    """Own score less the best other one, of every row, by ridge on the pilot."""
+    assert pool.y is not None
+    columns = columns_of(kernel, pool.X[pilot])
+    rows = np.sort(order[:PILOT_ROWS])
+    C, w = columns(pool.X[rows]), pool.weight[rows]
+    codes = np.where(pool.y[rows, None] == np.arange(pool.y.max() + 1), 1.0, -1.0)
+    weighted = (C * w[:, None]).astype(C.dtype)
+    G = (weighted.T @ C).astype(np.float64)
+    K = _gram(kernel, pool.X[pilot])
+    # the share of rows seen scales the penalty; rounding of float32 needs a ridge too
+    G += PILOT_ALPHA * len(rows) / len(pool) * K
+    G[np.diag_indices_from(G)] += np.finfo(C.dtype).eps * np.trace(G)
+    solved = linalg.solve(G, weighted.T @ codes, assume_a="pos", check_finite=False)
+    S = columns(pool.X) @ solved.astype(C.dtype)
+    every = np.arange(len(pool))
+    own = S[every, pool.y].copy()
+    S[every, pool.y] = -np.inf
+    return own - S.max(axis=1)

@@ -1,0 +1,279 @@
+"""Newton's method with conjugate gradients, in passes over feature rows.
+
+    minimise over B   Σ_i loss(f_iᵀB, y_i) + α/2 ‖B‖²
+
+Each Newton step reads the rows twice and then solves for its direction by conjugate
+gradients, one pass a step, over the rows that have curvature: of the squared hinge
+those inside the margin, as a rule a fraction, whose features are then kept. Columns of
+separable losses share the passes and have steps of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from .losses import Loss
+from .moments import add_gram, solve_positive
+from .preconditioner import Preconditioner, preconditioner
+from .rows import Chunk, Rows, mixed, multiply, reduce_rows
+
+STEPS = 2.0 ** -np.arange(6)
+"""Step lengths that one pass tries."""
+
+CG_STEPS = {False: 40, True: 500}
+"""Passes that one direction may take: a quadratic loss needs one direction only."""
+
+FORCING = {False: 0.3, True: 1e-9}
+"""Share of the residual at which a direction is good enough: not exact, far from the
+end, unless the loss is quadratic."""
+
+DIRECT_OPERATIONS = 3e9
+"""n M² up to which a direction is solved for directly."""
+
+NARROW_SHARE = 0.7
+"""Share of rows with curvature below which they are copied to be kept together."""
+
+TINY = np.finfo(np.float64).tiny
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Coefficients (M, K), with an intercept (M + 1, K), and how they were found."""
+
+    B: np.ndarray
+    n_iter: int
+    n_passes: int
+    converged: bool
+
+
+def newton(
+    loss: Loss,
+    rows: Rows,
+    alpha: float,
+    start: np.ndarray,
+    *,
+    tol: float,
+    max_iter: int,
+    report: Callable[[str], None] = lambda line: None,
+    precondition: Preconditioner | None = None,
+) -> Solution:
+    """Minimise from `start` until a step gains less than `tol` of the objective.
+
+    Time O(passes · n (M K + making the features)); memory of one chunk, the
+    preconditioner's, and n K numbers of curvature.
+
+    Parameters
+    ----------
+    loss : Loss
+    rows : Rows
+    alpha : float
+    start : array of (M, K) or (M + 1, K)
+        The latter with an intercept, which is not penalised.
+    tol : float
+        Relative to the objective.
+    max_iter : int
+        Newton steps.
+    """
+    problem = _Problem(loss, rows, alpha)
+    if precondition is None:
+        precondition = preconditioner(loss, rows, alpha, len(start))
+    B, converged, step = start.astype(np.float64), False, 0
+    while step < max_iter and not converged:
+        step += 1
+        value, G, curvature = problem.gradient(B)
+        D, gain = problem.direction(G, curvature, precondition)
+        report(f"step {step}: objective {value.sum():.6g}, {problem.n_passes} passes")
+        length = problem.line_search(B, D, value)
+        B = B + length * D
+        # no length that gains: rounding is all that is left
+        converged = gain.sum() <= tol * value.sum() or not length.any()
+    return Solution(B, step, problem.n_passes, converged)
+
+
+class _Problem:
+    """The objective, its gradient and its curvature, each a pass over the rows."""
+
+    def __init__(self, loss: Loss, rows: Rows, alpha: float) -> None:
+        self._loss, self._rows, self._alpha = loss, rows, alpha
+        self._m = rows.n_columns
+        self._mixing = rows.mixing
+        self._mixed = (
+            None if rows.mixing is None else np.ascontiguousarray(rows.mixing.T)
+        )
+        self._first: float | None = None
+        self.n_passes = 0
+
+    def dot(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        """Inner products per column, or one of all where columns are joint."""
+        products = np.einsum("ij,ij->j", A, B)
+        if self._loss.separable:
+            return products
+        return np.full_like(products, products.sum())
+
+    def penalised(self, B: np.ndarray) -> np.ndarray:
+        """α B, nothing for the intercept."""
+        out = self._alpha * B
+        out[self._m :] = 0
+        return out
+
+    def expanded(self, B: np.ndarray) -> np.ndarray:
+        """Coefficients of the columns from those of the features."""
+        if self._mixing is None:
+            return B
+        return np.vstack([multiply(self._mixing, B[: self._m]), B[self._m :]])
+
+    def contracted(self, G: np.ndarray) -> np.ndarray:
+        """The other way round, for gradients."""
+        if self._mixed is None:
+            return G
+        return np.vstack([multiply(self._mixed, G[: self._m]), G[self._m :]])
+
+    def gradient(self, B: np.ndarray) -> tuple[np.ndarray, np.ndarray, list]:
+        """Objective per column, its gradient, and the curvature of every chunk."""
+        self.n_passes += 1
+        G = self.penalised(B)
+        value = 0.5 * np.einsum("ij,ij->j", B, G)
+        slopes, curvature, inner = np.zeros_like(G), [], self.expanded(B)
+        for chunk in self._rows.chunks():
+            slope, values, bent = self._chunk_gradient(chunk, inner)
+            slopes, value = slopes + slope, value + values
+            curvature.append(bent)
+        return value, G + self.contracted(slopes), curvature
+
+    def _chunk_gradient(
+        self, chunk: Chunk, B: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        F, y, weight = chunk
+        T = self._loss.encode(y, F.dtype)
+        found: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+
+        def step(block: slice, S: np.ndarray) -> np.ndarray:
+            w = None if weight is None else weight[block]
+            slopes, bent = self._loss.slopes(S, T[block], w)
+            found[block.start] = self._loss.values(S, T[block], w), bent
+            return slopes
+
+        G = reduce_rows(F, B, step)
+        ordered = [found[start] for start in sorted(found)]
+        values = np.sum([value for value, _ in ordered], axis=0)
+        return G, values, np.concatenate([bent for _, bent in ordered])
+
+    def direction(
+        self, G: np.ndarray, curvature: list, precondition: Preconditioner
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """D with H D ≈ −G, and the gain it promises."""
+        if self._is_small:
+            D = self._solved(G, curvature)
+        else:
+            D = self._conjugate_gradients(G, curvature, precondition)
+        return D, -0.5 * np.einsum("ij,ij->j", G, D)
+
+    @property
+    def _is_small(self) -> bool:
+        size = self._rows.n_rows * self._m
+        return self._loss.separable and size * self._m <= DIRECT_OPERATIONS
+
+    def _solved(self, G: np.ndarray, curvature: list) -> np.ndarray:
+        """Column by column by Cholesky, O(K M² (n + M))."""
+        D = np.empty_like(G)
+        for k in range(G.shape[1]):
+            H = np.zeros((len(G), len(G)), order="F")
+            for chunk, bent in zip(self._rows.chunks(), curvature, strict=True):
+                active = np.flatnonzero(bent[:, k])
+                F = mixed(chunk.F[active], self._mixing)
+                weight = bent[active, k].astype(np.float64)
+                add_gram(H, F, weight, intercept=len(G) > self._m)
+            H[np.arange(self._m), np.arange(self._m)] += self._alpha
+            D[:, k] = -solve_positive(H, G[:, k : k + 1])[:, 0]
+        return D
+
+    def _conjugate_gradients(
+        self, G: np.ndarray, curvature: list, precondition: Preconditioner
+    ) -> np.ndarray:
+        rows, curvature = self._with_curvature(curvature)
+        D, R = np.zeros_like(G), -G
+        Z = precondition(R)
+        Q, rz = Z, self.dot(R, Z)
+        self._first = rz.sum() if self._first is None else self._first
+        enough = self._forcing(rz.sum()) ** 2 * rz.sum()
+        for _ in range(CG_STEPS[self._loss.quadratic]):
+            HQ = self.penalised(Q) + self._curved(rows, curvature, Q)
+            step = _ratio(rz, self.dot(Q, HQ))
+            D, R = D + step * Q, R - step * HQ
+            Z = precondition(R)
+            new = self.dot(R, Z)
+            if new.sum() <= enough:
+                break
+            Q, rz = Z + _ratio(new, rz) * Q, new
+        return D
+
+    def _forcing(self, now: float) -> float:
+        """How well a direction is solved for: better and better towards the end."""
+        if self._loss.quadratic:
+            return FORCING[True]
+        return min(FORCING[False], (now / max(self._first, TINY)) ** 0.25)
+
+    def _with_curvature(self, curvature: list) -> tuple[Rows, list]:
+        """The rows that curve, if they are few enough to be kept by themselves."""
+        masks = [bent.any(axis=1) for bent in curvature]
+        if sum(mask.sum() for mask in masks) > NARROW_SHARE * self._rows.n_rows:
+            return self._rows, curvature
+        rows = self._rows.narrowed(masks)
+        if rows is None:
+            return self._rows, curvature
+        kept = [bent[mask] for bent, mask in zip(curvature, masks, strict=True)]
+        return rows, [np.concatenate(kept)]
+
+    def _curved(self, rows: Rows, curvature: list, Q: np.ndarray) -> np.ndarray:
+        self.n_passes += 1
+        out, inner = np.zeros_like(Q), self.expanded(Q)
+        for chunk, bent in zip(rows.chunks(), curvature, strict=True):
+
+            def step(block: slice, S: np.ndarray, bent=bent) -> np.ndarray:
+                return self._loss.curve(bent[block], S)
+
+            out += reduce_rows(chunk.F, inner, step)
+        return self.contracted(out)
+
+    def line_search(
+        self, B: np.ndarray, D: np.ndarray, value: np.ndarray
+    ) -> np.ndarray:
+        """The best of a few step lengths per column, 0 where none gains, (K,)."""
+        self.n_passes += 1
+        pB, pD = self.penalised(B), self.penalised(D)
+        quadratic = [
+            np.einsum("ij,ij->j", *pair) for pair in ((B, pB), (B, pD), (D, pD))
+        ]
+        t = STEPS[:, None]
+        values = 0.5 * quadratic[0] + t * quadratic[1] + 0.5 * t**2 * quadratic[2]
+        both = self.expanded(np.hstack([B, D]))
+        for chunk in self._rows.chunks():
+            values = values + self._chunk_values(chunk, both)
+        if not self._loss.separable:
+            values, value = values.sum(axis=1, keepdims=True), value.sum(keepdims=True)
+        length = np.where(values.min(axis=0) < value, STEPS[values.argmin(axis=0)], 0.0)
+        return np.broadcast_to(length, B.shape[1])
+
+    def _chunk_values(self, chunk: Chunk, both: np.ndarray) -> np.ndarray:
+        F, y, weight = chunk
+        T = self._loss.encode(y, F.dtype)
+        k = T.shape[1]
+        found: dict[int, np.ndarray] = {}
+
+        def step(block: slice, S: np.ndarray) -> None:
+            w = None if weight is None else weight[block]
+            tried = [S[:, :k] + F.dtype.type(t) * S[:, k:] for t in STEPS]
+            found[block.start] = np.array(
+                [self._loss.values(s, T[block], w) for s in tried]
+            )
+
+        reduce_rows(F, both, step)
+        return np.sum([found[start] for start in sorted(found)], axis=0)
+
+
+def _ratio(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """a/b, and 0 where b is not positive: that column is solved."""
+    return np.divide(a, b, out=np.zeros_like(a), where=b > TINY)

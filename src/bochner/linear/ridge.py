@@ -1,0 +1,142 @@
+"""Ridge regression from moments: the whole path from one factorisation."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import eigvalsh_tridiagonal, lapack, solveh_banded
+
+from .moments import Moments
+
+GRID = 41
+"""Penalties tried before the best one is refined."""
+
+RANGE = 1e-11, 1e1
+"""Penalties tried, as shares of the largest eigenvalue of FᵀF."""
+
+
+class RidgePath:
+    """(FᵀF + αI)⁻¹FᵀT for any α, with its errors, from one factorisation.
+
+    FᵀF = Q T Qᵀ with T tridiagonal (Householder): 4/3 M³ operations once, half of an
+    eigendecomposition's time, and then O(M) an α for errors, O(M²) for coefficients.
+
+    Parameters
+    ----------
+    moments : Moments
+    mixing : array of (M, r), optional
+        Coefficients are of features F · mixing, moments those of F.
+    intercept : bool
+        Fit one that is not penalised: everything is taken about the means.
+    """
+
+    def __init__(
+        self, moments: Moments, mixing: np.ndarray | None = None, intercept: bool = True
+    ) -> None:
+        G, b, self._tt = moments.centred(intercept)
+        mean = moments.f
+        if mixing is not None:
+            mixing = mixing.astype(np.float64)
+            G, b, mean = mixing.T @ G @ mixing, mixing.T @ b, mixing.T @ mean
+        self._mean_f = mean / moments.weight if intercept else np.zeros(len(G))
+        self._mean_t = moments.t / moments.weight if intercept else np.zeros(b.shape[1])
+        self.n_rows = moments.size
+        self._intercept = intercept
+        self._factor(G)
+        self._z = self._rotate(b, transpose=True)
+        spectrum = eigvalsh_tridiagonal(self._diagonal, self._off)
+        self.eigenvalues = np.maximum(spectrum, 0)
+
+    def _factor(self, G: np.ndarray) -> None:
+        """Reflectors Q and tridiagonal T of G = Q T Qᵀ."""
+        if len(G) == 1:
+            self._diagonal, self._off = G[0].copy(), np.empty(0)
+            self._reflectors = None
+            return
+        work = int(lapack.dsytrd_lwork(len(G), lower=1)[0])
+        c, self._diagonal, self._off, tau, _ = lapack.dsytrd(G, lower=1, lwork=work)
+        # reflectors leave the first coordinate alone (LAPACK's dormtr)
+        self._reflectors = np.asfortranarray(c[1:, :-1]), tau
+
+    def _rotate(self, A: np.ndarray, transpose: bool) -> np.ndarray:
+        """Qᵀ A or Q A."""
+        if self._reflectors is None:
+            return A.copy()
+        out, (c, tau) = A.copy(), self._reflectors
+        side = {"side": "L", "trans": "T" if transpose else "N"}
+        inner = np.asfortranarray(A[1:])
+        _, work, _ = lapack.dormqr(**side, a=c, tau=tau, c=inner, lwork=-1)
+        out[1:], _, _ = lapack.dormqr(**side, a=c, tau=tau, c=inner, lwork=int(work[0]))
+        return out
+
+    def _solved(self, alpha: float) -> np.ndarray:
+        """(T + αI)⁻¹ Qᵀ FᵀT."""
+        # rounding leaves eigenvalues just below zero, which α need not lift
+        floor = len(self._diagonal) * np.finfo(float).eps * self.eigenvalues[-1]
+        shifted = self._diagonal + alpha + floor
+        if not len(self._off):
+            return self._z / shifted[:, None]
+        bands = np.zeros((2, len(shifted)))
+        bands[0, 1:], bands[1] = self._off, shifted
+        return solveh_banded(bands, self._z, check_finite=False)
+
+    def coefficients(self, alpha: float) -> tuple[np.ndarray, np.ndarray]:
+        """Coefficients (r, K) and intercepts (K,)."""
+        B = self._rotate(self._solved(alpha), transpose=False)
+        return B, self._mean_t - self._mean_f @ B
+
+    def residual(self, alpha: float) -> np.ndarray:
+        """Σ w (t − prediction)² per target, (K,)."""
+        x = self._solved(alpha)
+        squares = self._tt - (self._z * x).sum(axis=0) - alpha * (x**2).sum(axis=0)
+        return np.maximum(squares, np.finfo(float).eps * self._tt)
+
+    def freedom(self, alpha: float) -> float:
+        """Degrees of freedom of the fit, the intercept's included."""
+        return float((self.eigenvalues / (self.eigenvalues + alpha)).sum()) + (
+            1.0 if self._intercept else 0.0
+        )
+
+    def gcv(self, alpha: float) -> float:
+        """Generalised cross-validation: n Σ residual² / (n − freedom)².
+
+        Leave-one-out with every row's leverage replaced by their mean, which needs no
+        second look at the rows.
+        """
+        left = max(self.n_rows - self.freedom(alpha), 1e-6 * self.n_rows)
+        return float(self.n_rows * self.residual(alpha).sum() / left**2)
+
+    def noise(self, alpha: float) -> np.ndarray:
+        """Variance of the noise per target, (K,): residuals over free rows."""
+        left = max(self.n_rows - self.freedom(alpha), 1.0)
+        return self.residual(alpha) / left
+
+    def log_evidence(self, alpha: float) -> float:
+        """log p(T) of t = Fβ + ε, β ~ N(0, σ²/α), ε ~ N(0, σ²), at the best σ².
+
+        −½ Σ over targets of n log(2πσ²) + log det(I + FFᵀ/α) + n; with an intercept
+        of the targets about their mean, with n − 1.
+        """
+        n = self.n_rows - (1.0 if self._intercept else 0.0)
+        x = self._solved(alpha)
+        explained = (self._z * x).sum(axis=0)
+        variance = np.maximum(self._tt - explained, np.finfo(float).eps * self._tt) / n
+        variance = np.maximum(variance, np.finfo(float).tiny)
+        volume = np.log1p(self.eigenvalues / alpha).sum()
+        return float(-0.5 * (n * np.log(2 * np.pi * variance) + volume + n).sum())
+
+    def best(self, candidates: np.ndarray | None = None) -> float:
+        """The α of least `gcv`: among candidates, or along the whole path."""
+        from scipy.optimize import minimize_scalar  # heavy to import
+
+        if candidates is not None:
+            return float(min(candidates, key=self.gcv))
+        top = max(self.eigenvalues[-1], np.finfo(float).tiny / RANGE[0])
+        grid = np.geomspace(RANGE[0] * top, RANGE[1] * top, GRID)
+        place = int(np.argmin([self.gcv(alpha) for alpha in grid]))
+        low, high = grid[max(place - 1, 0)], grid[min(place + 1, GRID - 1)]
+        refined = minimize_scalar(
+            lambda logarithm: self.gcv(np.exp(logarithm)),
+            bounds=(np.log(low), np.log(high)),
+            method="bounded",
+        )
+        return float(np.exp(refined.x))

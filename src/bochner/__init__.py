@@ -18,15 +18,21 @@ from . import (
     theory,
 )
 from ._threads import threads
+from .estimators import KernelClassifier, KernelPCA, KernelRegressor
+from .execution import blocks
 from .maps import RandomFeatures, RandomProjection
 from .nystroem import Nystroem
 
 __version__ = "0.1.0.dev0"
 
 __all__ = [
+    "KernelClassifier",
+    "KernelPCA",
+    "KernelRegressor",
     "Nystroem",
     "RandomFeatures",
     "RandomProjection",
+    "blocks",
     "datasets",
     "kernels",
     "methods",

@@ -1,3 +1,12 @@
-from .classifier import KernelClassifier
+"""Estimators: a feature map and a linear learner, tied together.
 
-__all__ = ["KernelClassifier"]
+`training` makes rows of features from what the user gives; `search` (classes) and
+`evidence` (numbers) choose the default map, `selection` the penalty; `solving` picks
+the solver; `classifier`, `regressor` and `pca` are the scikit-learn faces.
+"""
+
+from .classifier import KernelClassifier
+from .pca import KernelPCA
+from .regressor import KernelRegressor
+
+__all__ = ["KernelClassifier", "KernelPCA", "KernelRegressor"]

@@ -54,6 +54,15 @@ def _gives_probabilities(self: Any) -> bool:
     )
 
 
+def _learns_in_parts(self: Any) -> bool:
+    if not self.calibrate:
+        return True
+    raise AttributeError(
+        "partial_fit cannot hold rows out as calibrate=True asks; use loss='log' for "
+        "probabilities."
+    )
+
+
 class KernelClassifier(ClassifierMixin, BaseEstimator):
     """A kernel machine for classification: features, and a linear classifier on them.
 
@@ -182,8 +191,10 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         start = self._start if keep else None
         self._temperature = self._calibrated(parts) if self.calibrate else 1.0
         self._set(parts, self._learn(parts, start))
+        self._incremental = None
         return self
 
+    @available_if(_learns_in_parts)
     def partial_fit(
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
     ) -> Self:
@@ -198,7 +209,8 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         X : array or CSR matrix of shape (n, n_features)
         y : array of (n,)
         classes : array of (n_classes,)
-            All labels there will be; needed at the first call.
+            All labels there will be; needed at the first call, unless `fit` has seen
+            them (what it learned is not continued).
         sample_weight : array of (n,), optional
 
         Returns
@@ -206,7 +218,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         self
         """
         self._check()
-        begun = hasattr(self, "_incremental")
+        begun = getattr(self, "_incremental", None) is not None
         X, y = checked_rows(self, X, y, reset=not begun)
         weight = check_weight(type(self).__name__, sample_weight, X)
         if not begun:
@@ -282,7 +294,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         if is_automatic(self.features):
             transformer = self._default_map(first, rng, report)
         else:
-            transformer = given_features(self, X.shape[0], rng)
+            transformer = given_features(self, canonical(*first).n_rows, rng)
         report(f"map: {transformer}")
         return fit_transformer(transformer, X, self.classes_[y], weight)
 
@@ -299,7 +311,8 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         name, loss = type(self).__name__, self._loss
         if self.loss == "squared" and fits_moments(parts.raw):
             moments = moments_of(loss, parts.rows, np.dtype(self.gram))
-            return solve_ridge(moments, parts.raw, self.alpha, name, self.fit_intercept)
+            size = self._labels.size(moments)
+            return solve_ridge(moments, self.alpha, name, self.fit_intercept, size)
         return solve_newton(
             loss,
             parts.rows,
@@ -343,22 +356,23 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
     def _begin(self, X: Any, y: Any, weight: Any, classes: Any) -> None:
         """The first block of a stream: classes, map, and nothing learned yet."""
         name = type(self).__name__
-        if classes is None:
+        if classes is None and not hasattr(self, "classes_"):
             raise ValueError(
                 f"{name}: the first call of partial_fit needs classes, all labels "
                 "there will be."
             )
-        if self.calibrate:
-            raise ValueError(
-                f"{name}: calibrate=True needs rows in memory; use loss='log' for "
-                "probabilities with partial_fit."
-            )
+        classes = self.classes_ if classes is None else classes
         self._set_labels(Labels.named(classes, self.class_weight))
         block = self._labels.block(X, y, weight)
         self.features_ = self._fitted_map(Block(X, block.y, weight))
         self._temperature = 1.0
         self._incremental = Incremental(
-            name, self._loss, self.alpha, self.fit_intercept, self.gram
+            name,
+            self._loss,
+            self.alpha,
+            self.fit_intercept,
+            self.gram,
+            self._labels.size,
         )
 
     def __sklearn_tags__(self):

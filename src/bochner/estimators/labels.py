@@ -12,6 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from .._validation import check_option
 from ..execution.sources import Block
+from ..linear.moments import Moments
 
 OWNER = "KernelClassifier"
 
@@ -50,6 +51,16 @@ class Labels:
                 f"{classes.tolist()}."
             )
         return cls(classes, _factors(classes, class_weight, counts))
+
+    def size(self, moments: Moments) -> float:
+        """How many rows there are, from moments of ±1 codes: factors do not count."""
+        if self.factors is None:
+            return moments.size
+        positive = (moments.weight + moments.t) / 2
+        if len(self.classes) == 2:
+            positive = np.append(moments.weight - positive, positive)
+        factors = np.where(self.factors > 0, self.factors, np.inf)
+        return max(float((positive / factors).sum()), float(moments.n_rows))
 
     def block(self, X: Any, y: Any, weight: Any) -> Block:
         """Rows with class numbers for labels and class factors in their weights."""

@@ -24,7 +24,7 @@ from .._random import Stream
 from ..kernels import Gaussian
 from ..linear.losses import signs
 from .leave_one_out import ROWS, hinge
-from .training import Report
+from .training import Report, deviations
 
 MORE_ROWS = 2000
 ALPHAS = 1.0, 0.1, 0.01
@@ -54,7 +54,7 @@ def search_bandwidth(
     places = Stream(0).child("search").subset(X.shape[0], ROWS)
     w = np.ones(len(places)) if weight is None else weight[places]
     T = signs(y[places], n_classes, np.float64)
-    spread = _deviations(X, weight)
+    spread = deviations(X, weight)
     tried = [_walk(scaled, T, w) for scaled in _scalings(X[places], w, spread)]
     loss, factor, scaled = min(tried, key=lambda found: found[0])
     report(
@@ -125,20 +125,6 @@ def _held_out(K: np.ndarray, T: np.ndarray, w: np.ndarray, alpha: float) -> floa
     c, _ = lapack.dpotrs(factor, T[:half], lower=1)
     missing = np.maximum(1 - T[half:] * (K[half:] @ c), 0)
     return float(np.average((missing**2).sum(axis=1), weights=w[half:]))
-
-
-def _deviations(X: Any, weight: Any) -> np.ndarray:
-    """Standard deviation of every feature, 1 where it is constant, (d,)."""
-    places = Stream(0).child("deviations").subset(X.shape[0], 20 * ROWS)
-    rows = as_float64(X[places])
-    w = np.ones(len(places)) if weight is None else weight[places]
-    share = w / w.sum()
-    mean = rows.T @ share
-    squares = rows.multiply(rows) if sparse.issparse(rows) else rows**2
-    variance = squares.T @ share - mean**2
-    # below rounding of the mean it is none
-    constant = variance <= 1e-12 * np.maximum(mean**2, np.finfo(float).tiny)
-    return np.where(constant, 1.0, np.sqrt(np.maximum(variance, 0)))
 
 
 def _divided(rows: Any, divisor: np.ndarray) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -27,26 +28,35 @@ class Incremental:
     intercept : bool
     dtype : numpy type
         Arithmetic of moments.
+    size : callable
+        How many rows moments are of.
     """
 
     def __init__(
-        self, owner: str, loss: Loss, alpha: Any, intercept: bool, dtype: Any
+        self,
+        owner: str,
+        loss: Loss,
+        alpha: Any,
+        intercept: bool,
+        dtype: Any,
+        size: Callable[[Moments], float],
     ) -> None:
         self._owner, self._loss, self._alpha = owner, loss, alpha
         self._intercept, self._dtype = intercept, np.dtype(dtype)
+        self._size = size
         self._state: Moments | Online | None = None
         self._chosen: float | None = None
 
     def add(self, rows: FeatureRows, raw: RawFeatures) -> Linear:
         """Learn from one more block; the model of all so far."""
         for F, y, weight in rows.chunks():
-            T = self._loss.encode(y, np.float64)
+            F, T = mixed(F, raw.mixing), self._loss.encode(y, np.float64)
             if self._state is None:
                 self._state = self._begin(rows, raw, T.shape[1])
             if isinstance(self._state, Moments):
                 self._state.add(F, T, weight, self._dtype)
             else:
-                self._state.add(self._loss, mixed(F, raw.mixing), y, weight)
+                self._state.add(self._loss, F, y, weight)
         return self._linear(raw)
 
     def _begin(self, rows: FeatureRows, raw: RawFeatures, n_outputs: int) -> Any:
@@ -67,7 +77,11 @@ class Incremental:
     def _linear(self, raw: RawFeatures) -> Linear:
         if isinstance(self._state, Moments):
             return solve_ridge(
-                self._state, raw, self._alpha, self._owner, self._intercept
+                self._state,
+                self._alpha,
+                self._owner,
+                self._intercept,
+                self._size(self._state),
             )
         assert self._state is not None and self._chosen is not None
         B, m = self._state.B, raw.n_columns

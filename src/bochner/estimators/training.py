@@ -16,6 +16,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import has_fit_parameter, validate_data
 
+from .._distances import as_float64
 from .._random import Stream, as_stream
 from .._validation import FLOATS, check_count
 from ..execution.blocks import Blocks
@@ -37,6 +38,9 @@ FIXED_BYTES = 32
 SIZE_FACTOR = 16
 SIZES = 256, 4000
 """Components of the default map: 16 √n, between these."""
+
+DEVIATION_ROWS = 20_000
+"""Rows asked for the standard deviation of features."""
 
 Report = Callable[[str], None]
 
@@ -198,6 +202,20 @@ def fit_transformer(transformer: Any, X: Any, y: Any, weight: Any) -> Any:
                 name = f"{transformer.steps[-1][0]}__sample_weight"
             parameters[name] = weight
     return transformer.fit(X, y, **parameters)
+
+
+def deviations(X: Any, weight: Any) -> np.ndarray:
+    """Standard deviation of every feature, 1 where it is constant, (d,)."""
+    places = Stream(0).child("deviations").subset(X.shape[0], DEVIATION_ROWS)
+    rows = as_float64(X[places])
+    w = np.ones(len(places)) if weight is None else weight[places]
+    share = w / w.sum()
+    mean = rows.T @ share
+    squares = rows.multiply(rows) if sparse.issparse(rows) else rows**2
+    variance = squares.T @ share - mean**2
+    # below rounding of the mean it is none
+    constant = variance <= 1e-12 * np.maximum(mean**2, np.finfo(float).tiny)
+    return np.where(constant, 1.0, np.sqrt(np.maximum(variance, 0)))
 
 
 def predicted(transformer: Any, B: np.ndarray, intercept: np.ndarray, X: Any) -> Any:

@@ -33,7 +33,7 @@ end, unless the loss is quadratic."""
 DIRECT_OPERATIONS = 3e9
 """n M² up to which a direction is solved for directly."""
 
-NARROW_SHARE = 0.7
+NARROW_SHARE = 0.4
 """Share of rows with curvature below which they are copied to be kept together."""
 
 TINY = np.finfo(np.float64).tiny

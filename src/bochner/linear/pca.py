@@ -14,25 +14,20 @@ from .moments import Moments
 class Components:
     """Directions of largest variance: x → (f(x) − mean) · vectors."""
 
-    vectors: np.ndarray  # (r, k), orthonormal columns
-    mean: np.ndarray  # (r,)
+    vectors: np.ndarray  # (M, k), orthonormal columns
+    mean: np.ndarray  # (M,)
     variances: np.ndarray  # (k,), decreasing
     total: float  # variance of all directions
 
 
-def components(
-    moments: Moments, n_components: int, mixing: np.ndarray | None = None
-) -> Components:
-    """The first directions of features F · mixing, given the moments of F.
+def components(moments: Moments, n_components: int) -> Components:
+    """The first directions, given the moments of the features.
 
     Signs are fixed: the entry of largest size is positive. O(M³) time.
     """
     C, _, _ = moments.centred(True)
     mean = moments.f / moments.weight
     C /= moments.weight
-    if mixing is not None:
-        mixing = mixing.astype(np.float64)
-        C, mean = mixing.T @ C @ mixing, mixing.T @ mean
     size = len(C)
     values, vectors = eigh(C, subset_by_index=[size - n_components, size - 1])
     values, vectors = values[::-1], vectors[:, ::-1]

@@ -2,16 +2,37 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from scipy.linalg import eigvalsh_tridiagonal, lapack, solveh_banded
 
 from .moments import Moments
 
-GRID = 41
-"""Penalties tried before the best one is refined."""
+EQUAL = 1e-6
+"""Relative difference of errors that are about equal."""
+
+EXACT = 1e-10
+"""Share of the targets' squares below which a residual is rounding."""
+
+TINY = np.finfo(np.float64).tiny
 
 RANGE = 1e-11, 1e1
 """Penalties tried, as shares of the largest eigenvalue of FᵀF."""
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """(FᵀF + αI)⁻¹ = root rootᵀ, about the mean of the features."""
+
+    root: np.ndarray  # (M, M)
+    shift: np.ndarray  # mean · root, (M,)
+    constant: float  # the intercept's share
+
+    def leverage(self, F: np.ndarray) -> np.ndarray:
+        """φᵀ(FᵀF + αI)⁻¹φ of feature rows, (b,) float64; O(M²) a row."""
+        A = F.astype(np.float64) @ self.root - self.shift
+        return np.einsum("ij,ij->i", A, A) + self.constant
 
 
 class RidgePath:
@@ -23,28 +44,28 @@ class RidgePath:
     Parameters
     ----------
     moments : Moments
-    mixing : array of (M, r), optional
-        Coefficients are of features F · mixing, moments those of F.
     intercept : bool
         Fit one that is not penalised: everything is taken about the means.
+    size : float, optional
+        How many rows these are, where weights do not tell.
     """
 
     def __init__(
-        self, moments: Moments, mixing: np.ndarray | None = None, intercept: bool = True
+        self, moments: Moments, intercept: bool = True, size: float | None = None
     ) -> None:
         G, b, self._tt = moments.centred(intercept)
-        mean = moments.f
-        if mixing is not None:
-            mixing = mixing.astype(np.float64)
-            G, b, mean = mixing.T @ G @ mixing, mixing.T @ b, mixing.T @ mean
-        self._mean_f = mean / moments.weight if intercept else np.zeros(len(G))
+        self._mean_f = moments.f / moments.weight if intercept else np.zeros(len(G))
         self._mean_t = moments.t / moments.weight if intercept else np.zeros(b.shape[1])
-        self.n_rows = moments.size
+        self.n_rows = moments.size if size is None else size
         self._intercept = intercept
+        self._G = G
         self._factor(G)
         self._z = self._rotate(b, transpose=True)
         spectrum = eigvalsh_tridiagonal(self._diagonal, self._off)
         self.eigenvalues = np.maximum(spectrum, 0)
+        # rounding leaves eigenvalues below zero, which a small α would not lift
+        rounding = len(G) * np.finfo(float).eps * max(abs(spectrum).max(), TINY)
+        self._floor = max(rounding, -2 * spectrum[0])
 
     def _factor(self, G: np.ndarray) -> None:
         """Reflectors Q and tridiagonal T of G = Q T Qᵀ."""
@@ -70,9 +91,7 @@ class RidgePath:
 
     def _solved(self, alpha: float) -> np.ndarray:
         """(T + αI)⁻¹ Qᵀ FᵀT."""
-        # rounding leaves eigenvalues just below zero, which α need not lift
-        floor = len(self._diagonal) * np.finfo(float).eps * self.eigenvalues[-1]
-        shifted = self._diagonal + alpha + floor
+        shifted = self._diagonal + alpha + self._floor
         if not len(self._off):
             return self._z / shifted[:, None]
         bands = np.zeros((2, len(shifted)))
@@ -80,7 +99,7 @@ class RidgePath:
         return solveh_banded(bands, self._z, check_finite=False)
 
     def coefficients(self, alpha: float) -> tuple[np.ndarray, np.ndarray]:
-        """Coefficients (r, K) and intercepts (K,)."""
+        """Coefficients (M, K) and intercepts (K,)."""
         B = self._rotate(self._solved(alpha), transpose=False)
         return B, self._mean_t - self._mean_f @ B
 
@@ -88,7 +107,7 @@ class RidgePath:
         """Σ w (t − prediction)² per target, (K,)."""
         x = self._solved(alpha)
         squares = self._tt - (self._z * x).sum(axis=0) - alpha * (x**2).sum(axis=0)
-        return np.maximum(squares, np.finfo(float).eps * self._tt)
+        return np.maximum(squares, EXACT * self._tt)
 
     def freedom(self, alpha: float) -> float:
         """Degrees of freedom of the fit, the intercept's included."""
@@ -119,24 +138,34 @@ class RidgePath:
         n = self.n_rows - (1.0 if self._intercept else 0.0)
         x = self._solved(alpha)
         explained = (self._z * x).sum(axis=0)
-        variance = np.maximum(self._tt - explained, np.finfo(float).eps * self._tt) / n
+        variance = np.maximum(self._tt - explained, EXACT * self._tt) / n
         variance = np.maximum(variance, np.finfo(float).tiny)
         volume = np.log1p(self.eigenvalues / alpha).sum()
         return float(-0.5 * (n * np.log(2 * np.pi * variance) + volume + n).sum())
 
-    def best(self, candidates: np.ndarray | None = None) -> float:
-        """The α of least `gcv`: among candidates, or along the whole path."""
-        from scipy.optimize import minimize_scalar  # heavy to import
+    def posterior(self, alpha: float) -> Posterior:
+        """Where the coefficients are uncertain: O(M³)."""
+        H = self._G.copy(order="F")
+        H[np.diag_indices_from(H)] += alpha
+        factor, failed = lapack.dpotrf(H, lower=0)
+        ridge = np.finfo(float).eps * np.trace(H)
+        while failed:
+            H[np.diag_indices_from(H)] += ridge
+            ridge *= 10
+            factor, failed = lapack.dpotrf(H, lower=0)
+        root, _ = lapack.dtrtri(np.triu(factor), lower=0)
+        constant = 1 / self.n_rows if self._intercept else 0.0
+        return Posterior(root, self._mean_f @ root, constant)
 
-        if candidates is not None:
-            return float(min(candidates, key=self.gcv))
-        top = max(self.eigenvalues[-1], np.finfo(float).tiny / RANGE[0])
-        grid = np.geomspace(RANGE[0] * top, RANGE[1] * top, GRID)
-        place = int(np.argmin([self.gcv(alpha) for alpha in grid]))
-        low, high = grid[max(place - 1, 0)], grid[min(place + 1, GRID - 1)]
-        refined = minimize_scalar(
-            lambda logarithm: self.gcv(np.exp(logarithm)),
-            bounds=(np.log(low), np.log(high)),
-            method="bounded",
-        )
-        return float(np.exp(refined.x))
+    def best(self, candidates: np.ndarray | None = None) -> float:
+        """The α of least `gcv` among candidates, or among ten a decade.
+
+        Of about equal ones the largest, so that rounding does not choose.
+        """
+        if candidates is None:
+            top = np.log10(max(self.eigenvalues[-1], TINY / RANGE[0]))
+            low, high = top + np.log10(RANGE)
+            candidates = 10.0 ** (np.arange(10 * np.floor(low), 10 * high + 1) / 10)
+        alphas = np.sort(candidates)[::-1]
+        errors = np.array([self.gcv(alpha) for alpha in alphas])
+        return float(alphas[np.flatnonzero(errors <= (1 + EQUAL) * errors.min())[0]])

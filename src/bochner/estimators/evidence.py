@@ -1,0 +1,162 @@
+"""The default map of regressors: kernel and bandwidths by the evidence of a GP.
+
+On at most 1000 rows the exact Gaussian process y ~ N(0, σ²(K/α + W⁻¹)) has a log
+evidence whose slope in all bandwidths at once costs about as much as its value. The
+scale of y is profiled out. The better of a Gaussian and a Matérn 3/2 kernel at a few
+common bandwidths is then given one bandwidth per feature.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.linalg import lapack
+
+from .._distances import as_float64, distances, middle
+from .._random import Stream
+from ..kernels import Gaussian, Kernel, Matern
+from .training import Report, deviations
+
+ROWS = 1000
+ARD_FEATURES = 100
+"""Features up to which each has a bandwidth of its own."""
+
+STARTS = 2.0 ** np.arange(-4, 3)
+"""Common bandwidths tried first, over the number of features (standardised)."""
+
+NOISES = 1.0, 0.1, 0.01
+ITERATIONS = 40
+BOUNDS = 12.0
+"""How far a logarithm may move from its start."""
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A kernel as a function of D = Σ_j g_j (x_j − y_j)², and its slope in D."""
+
+    name: str
+    value: Callable[[np.ndarray], np.ndarray]
+    slope: Callable[[np.ndarray], np.ndarray]
+    kernel: Callable[[np.ndarray], Kernel]
+
+
+def _matern(D: np.ndarray) -> np.ndarray:
+    t = np.sqrt(3 * D)
+    return (1 + t) * np.exp(-t)
+
+
+PROFILES = (
+    Profile("Gaussian", lambda D: np.exp(-D), lambda D: -np.exp(-D), Gaussian),
+    Profile(
+        "Matérn 3/2",
+        _matern,
+        lambda D: -1.5 * np.exp(-np.sqrt(3 * D)),
+        lambda g: Matern(nu=1.5, length_scale=1 / np.sqrt(g)),
+    ),
+)
+
+
+def search_kernel(X: Any, y: np.ndarray, weight: Any, report: Report) -> Kernel:
+    """The kernel of the largest evidence, its bandwidths per feature of X."""
+    places = Stream(0).child("evidence").subset(X.shape[0], ROWS)
+    rows = as_float64(X[places])
+    rows = rows.toarray() if sparse.issparse(rows) else rows  # ≤ 1000 of them
+    spread = deviations(X, weight)
+    rows = (rows - middle(rows)) / spread
+    w = np.ones(len(rows)) if weight is None else weight[places]
+    T = y[places].reshape(len(rows), -1).astype(np.float64)
+    T = T - np.average(T, axis=0, weights=w)
+    scale = np.sqrt(np.average(T**2, axis=0, weights=w))
+    T = T[:, scale > 0] / scale[scale > 0]
+    if not T.shape[1] or len(rows) < 3:
+        return Gaussian(1 / (rows.shape[1] * spread**2))  # nothing to tell them apart
+    profile, g, alpha = _start(rows, T, w)
+    value, g = _ascended(profile, rows, T, w, g, alpha)
+    report(f"kernel: {profile.name}, log evidence {value:.5g} on {len(rows)} rows")
+    return profile.kernel(g / spread**2)
+
+
+def _start(
+    rows: np.ndarray, T: np.ndarray, w: np.ndarray
+) -> tuple[Profile, float, float]:
+    """The best kernel with a common bandwidth and a noise among a few."""
+    D = distances(rows, rows, "sqeuclidean")
+    found: tuple[float, Any] = -np.inf, (PROFILES[0], 1 / rows.shape[1], NOISES[0])
+    for profile in PROFILES:
+        for g in STARTS / rows.shape[1]:
+            K = profile.value(g * D)
+            for alpha in NOISES:
+                value, _ = _evidence(K, T, w, alpha, slope=False)
+                found = max(found, (value, (profile, g, alpha)), key=lambda f: f[0])
+    return found[1]
+
+
+def _ascended(
+    profile: Profile,
+    rows: np.ndarray,
+    T: np.ndarray,
+    w: np.ndarray,
+    g: float,
+    alpha: float,
+) -> tuple[float, np.ndarray]:
+    """The largest evidence found from a start, and its bandwidths g, (d,)."""
+    from scipy.optimize import minimize  # heavy to import
+
+    d = rows.shape[1]
+    start = np.log([*np.full(d if d <= ARD_FEATURES else 1, g), alpha])
+    found = minimize(
+        _negative,
+        start,
+        args=(profile, rows, T, w),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[(v - BOUNDS, v + BOUNDS) for v in start],
+        options={"maxiter": ITERATIONS},
+    )
+    return -found.fun, np.broadcast_to(np.exp(found.x[:-1]), d).copy()
+
+
+def _evidence(
+    K: np.ndarray, T: np.ndarray, w: np.ndarray, alpha: float, slope: bool = True
+) -> tuple[float, np.ndarray | None]:
+    """log p(T) up to a constant, and its slope M in C = K + 1 + αW⁻¹: ½ tr(M dC).
+
+    −½ Σ over targets of n log(tᵀC⁻¹t) + log det C; M = Σ n aaᵀ/(tᵀa) − C⁻¹, a = C⁻¹t.
+    """
+    n = w.sum()
+    factor, failed = lapack.dpotrf(K + 1.0 + np.diag(alpha / w), lower=1)
+    if failed:
+        return -np.inf, None
+    a, _ = lapack.dpotrs(factor, T, lower=1)
+    fit = np.maximum((T * a).sum(axis=0), np.finfo(float).tiny)
+    volume = 2 * np.log(factor.diagonal()).sum()
+    value = -0.5 * float((n * np.log(fit) + volume).sum())
+    if not slope:
+        return value, None
+    inverse, _ = lapack.dpotri(factor, lower=1)
+    inverse = np.tril(inverse) + np.tril(inverse, -1).T
+    return value, (a * (n / fit)) @ a.T - T.shape[1] * inverse
+
+
+def _negative(
+    theta: np.ndarray, profile: Profile, rows: np.ndarray, T: np.ndarray, w: np.ndarray
+) -> tuple[float, np.ndarray]:
+    """Minus the evidence and its slope in log g_1 … log g_d (or one g) and log α."""
+    g, alpha = np.exp(theta[:-1]), float(np.exp(theta[-1]))
+    scaled = rows * np.sqrt(g)
+    D = distances(scaled, scaled, "sqeuclidean")
+    np.fill_diagonal(D, 0)
+    value, M = _evidence(profile.value(D), T, w, alpha)
+    if M is None:
+        return 1e100, np.zeros_like(theta)
+    A = M * profile.slope(D)
+    # Σ_ab A_ab (x_a − x_b)² = 2 (Σ_a x_a² Σ_b A_ab − xᵀAx), feature by feature
+    spread = scaled**2 * A.sum(axis=1)[:, None] - scaled * (A @ scaled)
+    slope = spread.sum(axis=0)
+    slope = slope if len(g) == rows.shape[1] else slope.sum(keepdims=True)
+    noise = 0.5 * alpha * (M.diagonal() / w).sum()
+    return -value, -np.append(slope, noise)

@@ -96,3 +96,32 @@ def block_mean(delta: np.ndarray, b: int, gamma: float) -> float:
         for subset in subsets
     ]
     return float(np.mean(values))
+
+
+def nystroem(kernel, X: np.ndarray, landmarks: np.ndarray) -> np.ndarray:
+    """k(X, L) k(L, L)⁺ k(L, X): the kernel as landmarks see it."""
+    C = kernel(X, landmarks)
+    return C @ np.linalg.pinv(kernel(landmarks), hermitian=True) @ C.T
+
+
+def ridge(F, T, weight, alpha, intercept=True):
+    """Coefficients and intercepts of weighted ridge by the normal equations."""
+    W = np.diag(weight)
+    mean_f = weight @ F / weight.sum() if intercept else np.zeros(F.shape[1])
+    mean_t = weight @ T / weight.sum() if intercept else np.zeros(T.shape[1])
+    A, B = F - mean_f, T - mean_t
+    coef = np.linalg.solve(A.T @ W @ A + alpha * np.eye(F.shape[1]), A.T @ W @ B)
+    return coef, mean_t - mean_f @ coef
+
+
+def objective(loss, F, y, weight, alpha, B):
+    """Σ loss + α/2 ‖B‖², the last row of B an unpenalised intercept."""
+    S = F @ B[:-1] + B[-1]
+    T = loss.encode(y, S.dtype)
+    return loss.values(S, T, weight).sum() + 0.5 * alpha * (B[:-1] ** 2).sum()
+
+
+def log_marginal_likelihood(K, y):
+    """log N(y; 0, K)."""
+    _, volume = np.linalg.slogdet(2 * np.pi * K)
+    return -0.5 * (volume + y @ np.linalg.solve(K, y))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -57,12 +58,13 @@ class Distance(Columns):
     """Columns of a kernel of distances.
 
     ‖s(x − l)‖² = ‖s(x − o)‖² + ‖s(l − o)‖² − 2⟨s(x − o), s(l − o)⟩ with an origin o
-    amid the landmarks, so that float32 does not cancel. O(d m) a row.
+    amid the landmarks, so that float32 does not cancel. Dense rows take all of it from
+    one product, of [x', ‖x'‖², 1] with [−2l', 1, ‖l'‖²]. O(d m) a row.
     """
 
     law: Law
-    landmarks: Any  # s(l − o), (m, d), dense or CSR
-    squares: np.ndarray  # ‖s(l − o)‖², (m,)
+    landmarks: Any  # l' = s(l − o), (m, d), dense or CSR
+    squares: np.ndarray  # ‖l'‖², (m,)
     origin: np.ndarray | None  # (d,), None for sparse rows
     scale: np.ndarray  # s: one number, or one per feature
 
@@ -83,15 +85,37 @@ class Distance(Columns):
             D = distances(as_float64(self._moved(X)), self.landmarks, self.law.metric)
             out[...] = self.law.characteristic(D)
             return
-        rows = self._moved(X)
-        out[...] = _product(rows, self.landmarks)
-        out *= -2
-        out += _squares(rows)[:, None]
-        out += self.squares
+        if sparse.issparse(X) or sparse.issparse(self.landmarks):
+            rows = self._moved(X)
+            out[...] = _product(rows, self.landmarks)
+            out *= -2
+            out += _squares(rows)[:, None]
+            out += self.squares
+        else:
+            np.matmul(self._lifted(X), self._table, out=out)
         np.maximum(out, 0, out=out)  # rounding
         values = self.law.characteristic(out)
         if values is not out:
             out[...] = values
+
+    @cached_property
+    def _table(self) -> np.ndarray:
+        """[−2l', 1, ‖l'‖²] of every landmark, (d + 2, m)."""
+        ones = np.ones_like(self.squares)
+        return np.column_stack([-2 * self.landmarks, ones, self.squares]).T
+
+    def _lifted(self, X: np.ndarray) -> np.ndarray:
+        """[x', ‖x'‖², 1] of every row, (b, d + 2)."""
+        n, d = X.shape
+        out = np.empty((n, d + 2), dtype=self.dtype)
+        rows = out[:, :d]
+        if self.origin is None:
+            np.multiply(X, self.scale, out=rows)
+        else:
+            np.subtract(X, self.origin, out=rows)
+            rows *= self.scale
+        out[:, d], out[:, d + 1] = _squares(rows), 1
+        return out
 
     def _moved(self, X: Any) -> Any:
         if sparse.issparse(X):

@@ -75,22 +75,28 @@ def pool_of(X: Any, y: np.ndarray | None, weight: np.ndarray | None) -> Pool:
 
 def distinct(X: Any) -> tuple[np.ndarray, np.ndarray]:
     """First places of the distinct rows of X, sorted, and each row's place in them."""
-    if sparse.issparse(X):
-        X = X.sorted_indices()
-        X.eliminate_zeros()
-        keys = [
-            (X.indices[a:b].tobytes(), X.data[a:b].tobytes())
-            for a, b in pairwise(X.indptr)
-        ]
-        order = sorted(range(len(keys)), key=keys.__getitem__)
-        new = [i == 0 or keys[order[i]] != keys[order[i - 1]] for i in range(len(keys))]
-    else:
-        order = np.lexsort(X.T[::-1])
-        new = np.append(True, (X[order][1:] != X[order][:-1]).any(axis=1))
-    order, new = np.asarray(order, dtype=np.intp), np.asarray(new)
+    order, new = _sorted_csr(X) if sparse.issparse(X) else _sorted_dense(X)
     inverse = np.empty(len(order), dtype=np.intp)
     inverse[order] = np.cumsum(new) - 1
     return order[new], inverse
+
+
+def _sorted_dense(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Rows in order, and which of them differ from the one before."""
+    order = np.lexsort(X.T[::-1])
+    rows = X[order]
+    return order, np.append(True, (rows[1:] != rows[:-1]).any(axis=1))
+
+
+def _sorted_csr(X: Any) -> tuple[np.ndarray, np.ndarray]:
+    X = X.sorted_indices()
+    X.eliminate_zeros()
+    keys = [
+        (X.indices[a:b].tobytes(), X.data[a:b].tobytes()) for a, b in pairwise(X.indptr)
+    ]
+    order = sorted(range(len(keys)), key=keys.__getitem__)
+    new = [i == 0 or keys[order[i]] != keys[order[i - 1]] for i in range(len(keys))]
+    return np.array(order, dtype=np.intp), np.array(new, dtype=bool)
 
 
 def uniform(pool: Pool, m: int, kernel: Any, rng: Stream) -> np.ndarray:
@@ -248,13 +254,15 @@ def _margins(
     rows = np.sort(order[:PILOT_ROWS])
     C, w = columns(pool.X[rows]), pool.weight[rows]
     codes = np.where(pool.y[rows, None] == np.arange(pool.y.max() + 1), 1.0, -1.0)
-    weighted = (C * w[:, None]).astype(C.dtype)
-    G = (weighted.T @ C).astype(np.float64)
+    root = np.sqrt(w[:, None]).astype(C.dtype)
+    A = C if (w == 1).all() else C * root
+    G = (A.T @ A).astype(np.float64)  # one array twice: half the work
     K = _gram(kernel, pool.X[pilot])
     # the share of rows seen scales the penalty; rounding of float32 needs a ridge too
     G += PILOT_ALPHA * len(rows) / len(pool) * K
     G[np.diag_indices_from(G)] += np.finfo(C.dtype).eps * np.trace(G)
-    solved = linalg.solve(G, weighted.T @ codes, assume_a="pos", check_finite=False)
+    b = A.T @ (root * codes).astype(C.dtype)
+    solved = linalg.solve(G, b, assume_a="pos", check_finite=False)
     S = columns(pool.X) @ solved.astype(C.dtype)
     every = np.arange(len(pool))
     own = S[every, pool.y].copy()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -42,7 +43,11 @@ from .training import (
     training,
 )
 
-LOSSES = {"hinge": SquaredHinge, "squared": Squared, "log": log_loss}
+LOSSES: dict[str, Callable[[int], Loss]] = {
+    "hinge": SquaredHinge,
+    "squared": Squared,
+    "log": log_loss,
+}
 
 
 def _gives_probabilities(self: Any) -> bool:
@@ -85,8 +90,9 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
     alpha : "auto", float or array
         Penalty: Ridge's alpha for "squared", 1/C of `LinearSVC` and
         `LogisticRegression` for the others. "auto" or an array of candidates: by
-        validation on at most 2000 rows ("squared": by generalised cross-validation on
-        all, from the same sums the fit needs).
+        leave-one-out on 1000 rows (hinge) or rows held out of 2000 (log), along with
+        the bandwidth where that is chosen too; for "squared" by generalised
+        cross-validation on all rows, from the same sums the fit needs.
     class_weight : None, "balanced" or dict
     fit_intercept : bool
     calibrate : bool
@@ -191,7 +197,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         start = self._start if keep else None
         self._temperature = self._calibrated(parts) if self.calibrate else 1.0
         self._set(parts, self._learn(parts, start))
-        self._incremental = None
+        self._incremental: Any = None
         return self
 
     @available_if(_learns_in_parts)
@@ -223,8 +229,8 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         weight = check_weight(type(self).__name__, sample_weight, X)
         if not begun:
             self._begin(X, y, weight, classes)
-        source = ArraySource(*self._labels.block(X, y, weight))
-        parts = training(self, source, self.features_, source)
+        block = self._labels.block(X, y, weight)
+        parts = training(self, ArraySource(*block), self.features_, block)
         self._set(parts, self._incremental.add(parts.rows, parts.raw))
         return self
 
@@ -291,6 +297,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
     def _fitted_map(self, first: Block) -> Any:
         X, y, weight = first
         rng, report = rng_of(self), reporter(self)
+        self._found_alpha: float | None = None
         if is_automatic(self.features):
             transformer = self._default_map(first, rng, report)
         else:
@@ -301,7 +308,9 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
     def _default_map(self, first: Block, rng: Any, report: Any) -> Nystroem:
         rows = canonical(*first)
         n_classes = len(self.classes_)
-        gamma = search_bandwidth(rows.X, rows.y, rows.weight, n_classes, report)
+        gamma, self._found_alpha = search_bandwidth(
+            rows.X, rows.y, rows.weight, n_classes, report
+        )
         size = default_size(self, rows.n_rows)
         return Nystroem(
             size, gamma=gamma, landmarks="margin", random_state=seed(rng, "map")
@@ -317,7 +326,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
             loss,
             parts.rows,
             parts.raw,
-            self.alpha,
+            self._penalty,
             name,
             intercept=self.fit_intercept,
             n_outputs=1 if len(self.classes_) == 2 else len(self.classes_),
@@ -326,6 +335,12 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
             report=reporter(self),
             start=start,
         )
+
+    @property
+    def _penalty(self) -> Any:
+        """α as asked for, or as the search for the hinge's bandwidth has found it."""
+        automatic = isinstance(self.alpha, str) and self.loss == "hinge"
+        return self._found_alpha if automatic and self._found_alpha else self.alpha
 
     def _set(self, parts: Training, linear: Linear) -> None:
         self.features_ = parts.transformer
@@ -369,7 +384,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         self._incremental = Incremental(
             name,
             self._loss,
-            self.alpha,
+            self._penalty,
             self.fit_intercept,
             self.gram,
             self._labels.size,

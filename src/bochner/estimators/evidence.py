@@ -75,9 +75,9 @@ def search_kernel(X: Any, y: np.ndarray, weight: Any, report: Report) -> Kernel:
     if not T.shape[1] or len(rows) < 3:
         return Gaussian(1 / (rows.shape[1] * spread**2))  # nothing to tell them apart
     profile, g, alpha = _start(rows, T, w)
-    value, g = _ascended(profile, rows, T, w, g, alpha)
+    value, bandwidths = _ascended(profile, rows, T, w, g, alpha)
     report(f"kernel: {profile.name}, log evidence {value:.5g} on {len(rows)} rows")
-    return profile.kernel(g / spread**2)
+    return profile.kernel(bandwidths / spread**2)
 
 
 def _start(

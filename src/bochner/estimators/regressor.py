@@ -142,7 +142,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         source, first = self._source(X, y, sample_weight)
         parts = training(self, source, self._fitted_map(first), first)
         self._set(parts, self._learn(parts))
-        self._incremental: Incremental | None = None
+        self._incremental: Any = None
         return self
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -268,7 +268,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.coef_ = linear.B[:, 0] if self._flat else linear.B.T
         self.intercept_ = float(self._b[0]) if self._flat else self._b
         self.alpha_ = linear.alpha
-        self._posterior = None
+        self._posterior: Any = None
         if linear.path is not None:
             noise = linear.path.noise(linear.alpha)
             self.noise_ = float(noise[0]) if self._flat else noise

@@ -13,10 +13,10 @@ import numpy as np
 from scipy import linalg, sparse
 
 from .._random import Stream
-from ..execution.features import KeptRows, RawFeatures
+from ..execution.features import FeatureRows, KeptRows, RawFeatures
 from ..linear.losses import Loss, SquaredHinge
 from ..linear.newton import newton
-from ..linear.rows import Rows, mixed, scores
+from ..linear.rows import mixed, scores
 from . import leave_one_out
 from .leave_one_out import PENALTIES, choose_penalty
 
@@ -33,7 +33,7 @@ PATIENCE = 2
 
 
 def select_alpha(
-    loss: Loss, rows: Rows, raw: RawFeatures, candidates: Any, intercept: bool
+    loss: Loss, rows: FeatureRows, raw: RawFeatures, candidates: Any, intercept: bool
 ) -> float:
     """The candidate of least validated loss; of equal ones the largest."""
     if isinstance(loss, SquaredHinge):
@@ -45,8 +45,8 @@ def select_alpha(
     alphas = PENALTIES if candidates is None else -np.sort(-np.asarray(candidates))
     sample = _coordinates(rows.sample(ROWS), raw)
     folds = _folds(sample.y)
-    used = range(FOLDS if sample.n_rows <= FOLDED_ROWS else 1)
-    used = [fold for fold in used if 0 < (folds == fold).sum() < len(folds)]
+    asked = range(FOLDS if sample.n_rows <= FOLDED_ROWS else 1)
+    used = [fold for fold in asked if 0 < (folds == fold).sum() < len(folds)]
     if not used:
         return float(alphas[len(alphas) // 2])
     total = sum(_path(loss, sample, folds == fold, alphas, intercept) for fold in used)

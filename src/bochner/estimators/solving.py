@@ -111,7 +111,7 @@ def solve_newton(
         fixed = select_alpha(loss, rows, raw, candidates, intercept)
         report(f"penalty: α = {fixed:g} by validation")
     P = preconditioner(loss, rows, fixed, size)
-    control = {"max_iter": max_iter, "report": report, "precondition": P}
+    control: Any = {"max_iter": max_iter, "report": report, "precondition": P}
     if start is None:
         start = np.zeros((size, n_outputs))
         for n in (rows.n_rows // START_SHARE**2, rows.n_rows // START_SHARE):

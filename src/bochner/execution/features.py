@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.pipeline import Pipeline
 
 from .._random import Stream
-from ..linear.rows import Chunk, Rows
+from ..linear.rows import Chunk
 from ..nystroem import NystroemMap
 from .sources import Source
 
@@ -114,7 +114,7 @@ class KeptRows:
             return self
         return self.take(Stream(0).child("sample").subset(self.n_rows, n_rows))
 
-    def narrowed(self, masks: list[np.ndarray]) -> KeptRows:
+    def narrowed(self, masks: list[np.ndarray]) -> KeptRows | None:
         return self.take(np.flatnonzero(masks[0]))
 
 
@@ -138,11 +138,21 @@ class FeatureRows:
     _sample: KeptRows | None = None
     _buffer: np.ndarray | None = None
 
-    def __post_init__(self) -> None:
-        self.n_rows = self.source.n_rows
-        self.n_columns = self.features.n_columns
-        self.dtype = self.features.dtype
-        self.mixing = self.features.mixing
+    @property
+    def n_rows(self) -> int:
+        return self.source.n_rows
+
+    @property
+    def n_columns(self) -> int:
+        return self.features.n_columns
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.features.dtype
+
+    @property
+    def mixing(self) -> np.ndarray | None:
+        return self.features.mixing
 
     @property
     def chunk_rows(self) -> int:
@@ -178,7 +188,7 @@ class FeatureRows:
         share = (1 - KEPT_SHARE) * self.budget
         return max(64, int(share / (self.n_columns * self.dtype.itemsize)))
 
-    def narrowed(self, masks: list[np.ndarray]) -> Rows | None:
+    def narrowed(self, masks: list[np.ndarray]) -> KeptRows | None:
         n = sum(int(mask.sum()) for mask in masks)
         if n > self._fitting_rows:
             return None

@@ -24,7 +24,8 @@ class Block(NamedTuple):
 class Source(Protocol):
     """Rows that can be walked again and again."""
 
-    n_rows: int
+    @property
+    def n_rows(self) -> int: ...
 
     def blocks(self, rows: int) -> Iterator[Block]:
         """All rows in order, about so many at a time, cut the same way every time."""

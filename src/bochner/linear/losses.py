@@ -17,9 +17,16 @@ from scipy.special import expit, log_expit, logsumexp, softmax
 class Loss(Protocol):
     """A convex loss of K scores a row."""
 
-    separable: bool
-    quadratic: bool
-    typical_curvature: float  # for preconditioners, which only need its size
+    @property
+    def separable(self) -> bool: ...
+
+    @property
+    def quadratic(self) -> bool: ...
+
+    @property
+    def typical_curvature(self) -> float:
+        """For preconditioners, which only need its size."""
+        ...
 
     def encode(self, y: np.ndarray, dtype: Any) -> np.ndarray:
         """Targets as scores are compared with them, (b, K)."""

@@ -44,7 +44,10 @@ def add_gram(
 
 def mirrored(G: np.ndarray) -> np.ndarray:
     """The whole of a symmetric matrix of which the upper triangle is given."""
-    return np.triu(G) + np.triu(G, 1).T
+    upper = np.triu(G)
+    full = upper + upper.T
+    full[np.diag_indices_from(full)] -= upper.diagonal()
+    return full
 
 
 def solve_positive(H: np.ndarray, G: np.ndarray) -> np.ndarray:

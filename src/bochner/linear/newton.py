@@ -33,7 +33,7 @@ end, unless the loss is quadratic."""
 DIRECT_OPERATIONS = 3e9
 """n M² up to which a direction is solved for directly."""
 
-NARROW_SHARE = 0.4
+NARROW_SHARE = 0.6
 """Share of rows with curvature below which they are copied to be kept together."""
 
 TINY = np.finfo(np.float64).tiny
@@ -103,7 +103,7 @@ class _Problem:
         self._mixed = (
             None if rows.mixing is None else np.ascontiguousarray(rows.mixing.T)
         )
-        self._first: float | None = None
+        self._first = 0.0
         self.n_passes = 0
 
     def dot(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
@@ -197,7 +197,7 @@ class _Problem:
         D, R = np.zeros_like(G), -G
         Z = precondition(R)
         Q, rz = Z, self.dot(R, Z)
-        self._first = rz.sum() if self._first is None else self._first
+        self._first = self._first or float(rz.sum())
         enough = self._forcing(rz.sum()) ** 2 * rz.sum()
         for _ in range(CG_STEPS[self._loss.quadratic]):
             HQ = self.penalised(Q) + self._curved(rows, curvature, Q)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 from scipy import linalg
-from scipy.linalg import lapack
+from scipy.linalg import get_lapack_funcs
 
 from .._random import Stream
 from .losses import Loss
@@ -53,15 +53,22 @@ def _inverted(
         add_gram(P, F, weight, intercept=n_coefficients > m, dtype=sample.dtype)
     P *= scale
     P[np.arange(m), np.arange(m)] += alpha
-    # rounding in the sample's Gram must not make it indefinite
-    ridge = np.finfo(np.float64).eps * np.trace(P)
-    factor, failed = lapack.dpotrf(P, lower=0)
+    inverse = inverted(P.astype(sample.dtype))
+    return lambda R: multiply(inverse, R)
+
+
+def inverted(P: np.ndarray) -> np.ndarray:
+    """P⁻¹ in P's floating type, its upper triangle given."""
+    potrf, potri = get_lapack_funcs(("potrf", "potri"), (P,))
+    factor, failed = potrf(P, lower=0)
+    # rounding must not make it indefinite
+    ridge = np.finfo(P.dtype).eps * np.trace(P)
     while failed:
         P[np.diag_indices_from(P)] += ridge
         ridge *= 10
-        factor, failed = lapack.dpotrf(P, lower=0)
-    inverse = mirrored(lapack.dpotri(factor, lower=0)[0]).astype(sample.dtype)
-    return lambda R: multiply(inverse, R)
+        factor, failed = potrf(P, lower=0)
+    upper = potri(factor, lower=0, overwrite_c=1)[0]
+    return np.ascontiguousarray(mirrored(upper))
 
 
 def _sketched(

@@ -32,10 +32,17 @@ class Rows(Protocol):
     there is one.
     """
 
-    n_rows: int
-    n_columns: int
-    dtype: np.dtype
-    mixing: np.ndarray | None
+    @property
+    def n_rows(self) -> int: ...
+
+    @property
+    def n_columns(self) -> int: ...
+
+    @property
+    def dtype(self) -> np.dtype: ...
+
+    @property
+    def mixing(self) -> np.ndarray | None: ...
 
     def chunks(self) -> Iterator[Chunk]:
         """The rows once, in the same chunks every time."""

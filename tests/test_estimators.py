@@ -1,0 +1,482 @@
+"""KernelClassifier, KernelRegressor and KernelPCA: conventions, answers, bad input."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import make_classification, make_moons
+from sklearn.decomposition import KernelPCA as ExactPCA
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF, WhiteKernel
+from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
+from sklearn.metrics import log_loss
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, LinearSVC
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from bochner import (
+    KernelClassifier,
+    KernelPCA,
+    KernelRegressor,
+    Nystroem,
+    RandomFeatures,
+    blocks,
+    datasets,
+    kernels,
+)
+from bochner.estimators import solving
+from checks import data
+
+LOSSES = ["hinge", "squared", "log"]
+MOONS, SIDES = make_moons(600, noise=0.2, random_state=0)
+X3 = np.random.default_rng(0).normal(size=(300, 4))
+Y3 = (X3[:, :3] + 0.3 * np.random.default_rng(1).normal(size=(300, 3))).argmax(axis=1)
+WAVE = np.sin(2 * X3[:, 0]) + X3[:, 1] + 0.1 * np.random.default_rng(2).normal(size=300)
+MAP = RandomFeatures(64, gamma=0.3, random_state=0)
+
+
+@parametrize_with_checks(
+    [
+        KernelClassifier(),
+        KernelClassifier(loss="squared"),
+        KernelClassifier(loss="log"),
+        KernelClassifier(RandomFeatures(32), calibrate=True),
+        KernelRegressor(),
+        KernelRegressor("sorf"),
+        KernelPCA(),
+    ]
+)
+def test_scikit_learn(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_as_accurate_as_the_exact_machine(loss):
+    digits = datasets.load("digits")
+    exact = SVC(C=10).fit(digits.X_train, digits.y_train)
+    model = KernelClassifier(loss=loss, random_state=0)
+    model.fit(digits.X_train, digits.y_train)
+    target = exact.score(digits.X_test, digits.y_test)
+    # one standard deviation of the difference of 360 pairs is about half a percent
+    assert model.score(digits.X_test, digits.y_test) > target - 0.015
+
+
+def test_linear_parts_are_scikit_learns():
+    """Same features, same alpha = 1/C: the same linear model."""
+    F = MAP.fit(X3).transform(X3)
+    ours = KernelClassifier(MAP, loss="log", alpha=0.5).fit(X3, Y3)
+    theirs = LogisticRegression(C=2.0, tol=1e-10, max_iter=2000).fit(F, Y3)
+    assert_allclose(ours.coef_, theirs.coef_, atol=1e-4)
+    assert_allclose(ours.predict_proba(X3), theirs.predict_proba(F), atol=1e-5)
+    ours = KernelClassifier(MAP, alpha=0.5, fit_intercept=False).fit(X3, Y3)
+    theirs = LinearSVC(C=2.0, fit_intercept=False, tol=1e-10, max_iter=10**5)
+    assert_allclose(ours.coef_, theirs.fit(F, Y3).coef_, atol=1e-4)
+    ours = KernelClassifier(MAP, loss="squared", alpha=0.5).fit(X3, Y3)
+    theirs = RidgeClassifier(alpha=0.5).fit(F, Y3)
+    assert_allclose(ours.coef_, theirs.coef_, atol=1e-8)
+    ours = KernelRegressor(MAP, alpha=0.5).fit(X3, WAVE)
+    theirs = Ridge(alpha=0.5).fit(F, WAVE)
+    assert_allclose(ours.coef_, theirs.coef_, atol=1e-8)
+    assert_allclose(ours.intercept_, theirs.intercept_, atol=1e-8)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("classes", [2, 3])
+def test_float32_stays_close(loss, classes):
+    y = Y3 % classes
+    double = KernelClassifier(MAP, loss=loss, alpha=0.3).fit(X3, y)
+    single = KernelClassifier(MAP, loss=loss, alpha=0.3).fit(X3.astype(np.float32), y)
+    scores = single.decision_function(X3.astype(np.float32))
+    assert scores.dtype == np.float32
+    assert scores.shape == ((300,) if classes == 2 else (300, 3))
+    assert_allclose(scores, double.decision_function(X3), atol=5e-3)
+    assert_array_equal(single.predict(X3), double.predict(X3))
+
+
+SPLITS = [[300], [150, 300], [10, 20, 150, 300], list(range(30, 301, 30))]
+
+
+@pytest.mark.parametrize("ends", SPLITS, ids=len)
+@pytest.mark.parametrize("alpha", ["auto", 0.1])
+def test_streaming_equals_batch(ends, alpha):
+    """Any split gives the coefficients of `fit`, to 1e-6 relative."""
+    whole = KernelRegressor(MAP, alpha=alpha).fit(X3, WAVE)
+    parts = KernelRegressor(MAP, alpha=alpha)
+    codes = KernelClassifier(FrozenEstimator(clone(MAP).fit(X3)), loss="squared")
+    batch = clone(codes).set_params(alpha=alpha).fit(X3, Y3)
+    codes.set_params(alpha=alpha)
+    start = 0
+    for end in ends:
+        parts.partial_fit(X3[start:end], WAVE[start:end])
+        codes.partial_fit(X3[start:end], Y3[start:end], classes=[0, 1, 2])
+        start = end
+    for a, b in ((parts, whole), (codes, batch)):
+        assert a.alpha_ == b.alpha_
+        assert abs(a.coef_ - b.coef_).max() < 1e-6 * abs(b.coef_).max()
+
+
+@pytest.mark.parametrize("gram", ["float32", "float64"])
+def test_streaming_in_float32(gram):
+    rows = X3.astype(np.float32)
+    whole = KernelRegressor(MAP, alpha=0.1, gram="float64").fit(rows, WAVE)
+    parts = KernelRegressor(MAP, alpha=0.1, gram=gram)
+    for i in range(0, 300, 50):
+        parts.partial_fit(rows[i : i + 50], WAVE[i : i + 50])
+    assert_allclose(parts.predict(rows), whole.predict(rows), atol=1e-4)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "log"])
+def test_streaming_comes_close_for_other_losses(loss):
+    whole = KernelClassifier(MAP, loss=loss, alpha=0.3).fit(X3, Y3)
+    parts = KernelClassifier(MAP, loss=loss, alpha=0.3)
+    for i in range(0, 300, 60):
+        part = slice(i, i + 60)
+        parts.partial_fit(X3[part], Y3[part], classes=[0, 1, 2])
+    assert parts.score(X3, Y3) > whole.score(X3, Y3) - 0.02
+
+
+@pytest.mark.parametrize(
+    "model, y",
+    [
+        (KernelClassifier(MAP, alpha=0.3), Y3),
+        (KernelClassifier(MAP, loss="log", alpha=0.3), Y3),
+        (KernelRegressor(MAP), WAVE),
+        (KernelPCA(3, features=MAP), Y3),
+    ],
+    ids=repr,
+)
+def test_blocks_are_the_same_as_arrays(model, y):
+    whole = clone(model).fit(X3, y)
+    parts = [(X3[:100], y[:100]), (X3[100:100], y[100:100]), (X3[100:], y[100:])]
+    stream = clone(model).fit(blocks(parts[:1] + parts[2:]))
+    name = "transform" if isinstance(model, KernelPCA) else "predict"
+    a, b = getattr(whole, name)(X3), getattr(stream, name)(X3)
+    assert_allclose(abs(a), abs(b), atol=1e-6)
+
+
+def test_a_stream_that_passes_once():
+    whole = KernelRegressor(MAP).fit(X3, WAVE)
+    cut = ((X3[i : i + 50], WAVE[i : i + 50]) for i in range(0, 300, 50))
+    assert_allclose(KernelRegressor(MAP).fit(blocks(cut)).coef_, whole.coef_, atol=1e-8)
+    cut = ((X3[i : i + 50], Y3[i : i + 50]) for i in range(0, 300, 50))
+    with pytest.raises(ValueError, match="walked only once"):
+        KernelClassifier(MAP).fit(blocks(cut))
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize(
+    "features", [None, MAP, Nystroem(40, random_state=0)], ids=repr
+)
+def test_integer_weights_are_repeated_rows(loss, features):
+    weight = np.random.default_rng(0).integers(0, 4, size=120)
+    X, y = X3[:120], Y3[:120]
+    model = KernelClassifier(features, loss=loss, random_state=0)
+    a = clone(model).fit(X, y, sample_weight=weight)
+    order = np.random.default_rng(1).permutation(weight.sum())
+    b = clone(model).fit(np.repeat(X, weight, 0)[order], np.repeat(y, weight)[order])
+    assert_allclose(
+        a.decision_function(X), b.decision_function(X), rtol=1e-6, atol=1e-6
+    )
+
+
+def test_integer_weights_are_repeated_rows_for_regression():
+    weight = np.random.default_rng(0).integers(0, 4, size=120)
+    a = KernelRegressor(random_state=0).fit(X3[:120], WAVE[:120], weight)
+    b = KernelRegressor(random_state=0).fit(
+        np.repeat(X3[:120], weight, 0), np.repeat(WAVE[:120], weight)
+    )
+    mean, std = a.predict(X3, return_std=True)
+    other, others = b.predict(X3, return_std=True)
+    assert_allclose(mean, other, atol=1e-6)
+    assert_allclose(std, others, rtol=1e-5)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_class_weights(loss):
+    y = (X3[:, 0] > 1).astype(int)
+    plain = KernelClassifier(MAP, loss=loss, alpha=1.0).fit(X3, y)
+    heavy = KernelClassifier(MAP, loss=loss, alpha=1.0, class_weight={1: 10.0})
+    rows = KernelClassifier(MAP, loss=loss, alpha=1.0)
+    rows.fit(X3, y, sample_weight=np.where(y == 1, 10.0, 1.0))
+    assert_allclose(heavy.fit(X3, y).coef_, rows.coef_, atol=1e-7)
+    balanced = clone(plain).set_params(class_weight="balanced").fit(X3, y)
+    for model in (heavy, balanced):
+        assert model.predict(X3).sum() > plain.predict(X3).sum()
+
+
+def test_features_can_be_given_in_five_ways():
+    by_object = KernelClassifier(MAP, random_state=0).fit(X3, Y3)
+    assert by_object.features_ is not MAP and not hasattr(MAP, "_")
+    frozen = FrozenEstimator(clone(MAP).fit(X3))
+    same = KernelClassifier(frozen, random_state=0).fit(X3, Y3)
+    assert same.features_ is frozen
+    assert_allclose(same.coef_, by_object.coef_, atol=1e-6)
+    by_name = KernelClassifier("sorf", random_state=0).fit(X3, Y3)
+    assert by_name.features_.get_params()["projection"] == "sorf"
+    by_size = KernelClassifier(25, random_state=0).fit(X3, Y3)
+    assert by_size.coef_.shape == (3, 25)
+    pipeline = make_pipeline(StandardScaler(), Nystroem(30))
+    piped = KernelClassifier(pipeline, random_state=0).fit(X3, Y3)
+    assert piped.score(X3, Y3) > 0.8
+    assert piped.features_[-1].random_state is not None  # filled from ours
+    scores = piped.features_.transform(X3) @ piped.coef_.T + piped.intercept_
+    assert_allclose(piped.decision_function(X3), scores, atol=1e-6)
+
+
+@pytest.mark.parametrize("form", [sparse.csr_matrix, sparse.csc_matrix, pd.DataFrame])
+def test_input_forms(form):
+    X = data(300, 8)
+    y = (X[:, 0] + X[:, 1] > 0).astype(int)
+    dense = KernelClassifier(random_state=0).fit(X, y)
+    other = KernelClassifier(random_state=0).fit(form(X), y)
+    assert_allclose(
+        other.decision_function(form(X)), dense.decision_function(X), atol=1e-4
+    )
+    number = KernelRegressor(random_state=0).fit(form(X), X[:, 0])
+    assert number.score(form(X), X[:, 0]) > 0.99
+
+
+def test_labels_of_any_kind():
+    names = np.array(["left", "right"])[SIDES]
+    model = KernelClassifier(random_state=0).fit(MOONS, names)
+    assert_array_equal(model.classes_, ["left", "right"])
+    assert model.score(MOONS, names) > 0.95
+    parts = KernelClassifier(MAP, alpha=0.1)
+    for i in range(0, 600, 200):
+        part = slice(i, i + 200)
+        parts.partial_fit(MOONS[part], names[part], classes=["left", "right"])
+    assert set(parts.predict(MOONS)) <= {"left", "right"}
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared"])
+@pytest.mark.parametrize("classes", [2, 4])
+def test_calibrated_probabilities(loss, classes):
+    X, y = make_classification(
+        3000, 8, n_informative=5, n_classes=classes, flip_y=0.2, random_state=0
+    )
+    model = KernelClassifier(200, loss=loss, calibrate=True, random_state=0)
+    model.fit(X[:2000], y[:2000])
+    P = model.predict_proba(X[2000:])
+    assert_allclose(P.sum(axis=1), 1)
+    assert_array_equal(model.classes_[P.argmax(axis=1)], model.predict(X[2000:]))
+    logistic = KernelClassifier(200, loss="log", random_state=0).fit(X[:2000], y[:2000])
+    proper = log_loss(y[2000:], logistic.predict_proba(X[2000:]))
+    assert log_loss(y[2000:], P) < 1.05 * proper
+
+
+def test_probabilities_are_only_there_when_meant():
+    model = KernelClassifier(MAP, alpha=1.0).fit(X3, Y3)
+    assert not hasattr(model, "predict_proba")
+    with pytest.raises(AttributeError, match="predict_proba"):
+        model.predict_proba(X3)
+    assert not hasattr(KernelClassifier(calibrate=True), "partial_fit")
+
+
+def test_warm_start_keeps_the_map_and_saves_steps():
+    model = KernelClassifier(random_state=0, warm_start=True, alpha=0.1)
+    model.fit(MOONS, SIDES)
+    features, steps = model.features_, model.n_iter_
+    model.fit(MOONS, SIDES)
+    assert model.features_ is features
+    assert model.n_iter_ < steps
+
+
+def test_alpha_candidates():
+    model = KernelClassifier(MAP, alpha=[0.01, 5.0]).fit(X3, Y3)
+    assert model.alpha_ in (0.01, 5.0)
+    number = KernelRegressor(MAP, alpha=[1e-3, 1e3]).fit(X3, WAVE)
+    assert number.alpha_ == 1e-3
+
+
+def test_many_features_go_by_conjugate_gradients(monkeypatch):
+    """Past 8192 features ridge has no moments: the same answer to 1e-6."""
+    exact = KernelRegressor(MAP, alpha=0.1).fit(X3, WAVE)
+    codes = KernelClassifier(MAP, loss="squared", alpha=0.1).fit(X3, Y3)
+    monkeypatch.setattr(solving, "FACTORED_COLUMNS", 10)
+    found = KernelRegressor(MAP, alpha=0.1).fit(X3, WAVE)
+    assert_allclose(found.coef_, exact.coef_, atol=1e-6 * abs(exact.coef_).max())
+    other = KernelClassifier(MAP, loss="squared", alpha=0.1).fit(X3, Y3)
+    assert_allclose(other.coef_, codes.coef_, atol=1e-6)
+    assert KernelRegressor(MAP).fit(X3, WAVE).score(X3, WAVE) > 0.9  # α held out
+    with pytest.raises(ValueError, match="standard deviations need"):
+        found.predict(X3, return_std=True)
+    with pytest.raises(ValueError, match=r"partial_fit keeps the square.*64"):
+        KernelRegressor(MAP).partial_fit(X3, WAVE)
+
+
+def test_gaussian_process_on_small_data():
+    """All rows landmarks: mean, deviation and evidence of the exact process."""
+    kernel = kernels.Gaussian(0.3)
+    model = KernelRegressor(
+        Nystroem(300, kernel=kernel), alpha=0.05, fit_intercept=False
+    ).fit(X3, WAVE)
+    noise = model.noise_
+    exact = GaussianProcessRegressor(
+        noise / 0.05 * RBF(1 / np.sqrt(0.6)) + WhiteKernel(noise), optimizer=None
+    ).fit(X3, WAVE)
+    new = np.random.default_rng(3).normal(size=(50, 4))
+    mean, std = model.predict(new, return_std=True)
+    their_mean, their_std = exact.predict(new, return_std=True)
+    assert_allclose(mean, their_mean, atol=1e-4)
+    # the landmarks know nothing of what is orthogonal to them
+    assert (std <= their_std * (1 + 1e-6)).all()
+    near = X3[:50] + 1e-3
+    assert_allclose(
+        model.predict(near, return_std=True)[1],
+        exact.predict(near, return_std=True)[1],
+        rtol=1e-3,
+    )
+    sigma = np.var(WAVE)  # any: the evidence is profiled over it
+    K = kernel(X3) / 0.05 + np.eye(300)
+    sigma = WAVE @ np.linalg.solve(K, WAVE) / 300
+    _, volume = np.linalg.slogdet(2 * np.pi * sigma * K)
+    assert_allclose(model.log_marginal_likelihood_, -0.5 * (volume + 300), rtol=1e-4)
+
+
+def test_intervals_cover(global_seed):
+    """90 % intervals of 2000 new rows hold 85 to 95 %."""
+    rng = np.random.default_rng(global_seed)
+    X = rng.uniform(-2, 2, size=(3000, 3))
+    y = np.sin(2 * X[:, 0]) * X[:, 1] + 0.2 * rng.normal(size=3000)
+    model = KernelRegressor(random_state=0).fit(X[:1000], y[:1000])
+    mean, std = model.predict(X[1000:], return_std=True)
+    assert 0.85 < (abs(y[1000:] - mean) < 1.645 * std).mean() < 0.95
+    assert abs(np.sqrt(model.noise_) - 0.2) < 0.03
+
+
+def test_bandwidths_find_the_features_that_matter():
+    model = KernelRegressor(random_state=0).fit(X3, np.sin(2 * X3[:, 0]))
+    kernel = model.features_.kernel_
+    scale = kernel.scale
+    assert scale[0] > 10 * scale[1:].max()
+
+
+def test_several_targets():
+    Y = np.column_stack([WAVE, X3[:, 1]])
+    model = KernelRegressor(MAP, alpha=0.1).fit(X3, Y)
+    assert model.coef_.shape == (2, 64) and model.intercept_.shape == (2,)
+    single = KernelRegressor(MAP, alpha=0.1).fit(X3, WAVE)
+    assert_allclose(model.predict(X3)[:, 0], single.predict(X3), atol=1e-9)
+    mean, std = model.predict(X3, return_std=True)
+    assert mean.shape == std.shape == (300, 2)
+
+
+def test_kernel_pca_is_scikit_learns():
+    model = KernelPCA(3, features=Nystroem(300, gamma=0.2)).fit(X3)
+    exact = ExactPCA(3, kernel="rbf", gamma=0.2).fit(X3)
+    ours, theirs = model.transform(X3), exact.transform(X3)
+    signs = np.sign((ours * theirs).sum(axis=0))
+    assert_allclose(ours * signs, theirs, atol=1e-6)
+    assert_allclose(model.explained_variance_, exact.eigenvalues_ / 300, rtol=1e-6)
+    parts = KernelPCA(3, features=FrozenEstimator(model.features_))
+    for i in range(0, 300, 100):
+        parts.partial_fit(X3[i : i + 100])
+    assert_allclose(parts.transform(X3), ours, atol=1e-6)
+
+
+def test_conveniences():
+    model = KernelClassifier(MAP, random_state=0).fit(X3, Y3)
+    assert_array_equal(pickle.loads(pickle.dumps(model)).predict(X3), model.predict(X3))
+    grid = {"features__gamma": [0.1, 0.5], "alpha": [0.1, 1.0]}
+    search = GridSearchCV(KernelClassifier(MAP), grid, cv=2).fit(X3, Y3)
+    assert search.best_score_ > 0.7
+    parts = KernelClassifier(MAP, alpha=0.1).partial_fit(X3, Y3, classes=[0, 1, 2])
+    again = pickle.loads(pickle.dumps(parts)).partial_fit(X3, Y3)
+    assert_allclose(again.coef_, parts.partial_fit(X3, Y3).coef_)
+
+
+def test_verbose_reports_on_standard_error(capsys):
+    KernelClassifier(verbose=1, random_state=0).fit(MOONS, SIDES)
+    KernelRegressor(verbose=1, random_state=0).fit(X3, WAVE)
+    out, err = capsys.readouterr()
+    assert not out
+    for word in ("bandwidth", "map", "penalty", "step", "kernel"):
+        assert word in err
+
+
+def test_not_converged_says_so():
+    with pytest.warns(ConvergenceWarning, match="max_iter=1 Newton steps; raise"):
+        KernelClassifier(MAP, alpha=1e-3, max_iter=1).fit(X3, Y3)
+
+
+BAD = [
+    ({"loss": "zero-one"}, "loss must be one of 'hinge', 'squared', 'log'"),
+    ({"alpha": 0}, "alpha must be a positive number, an array or 'auto'; got 0"),
+    ({"alpha": [1.0, -1.0]}, "every entry of alpha must be positive"),
+    ({"alpha": "best"}, "alpha must be 'auto', a positive number or an array"),
+    ({"max_iter": 0}, "max_iter must be a positive integer"),
+    ({"tol": -1}, "tol must be a positive number"),
+    ({"memory": 1000}, "memory=1000 is too little for 64 features, which need 160 KiB"),
+    ({"features": "wavelets"}, "features must be one of 'rff'.*got 'wavelets'"),
+    ({"features": 0}, "features must be a positive integer, got 0"),
+    ({"gram": "float16"}, "gram must be one of 'float64', 'float32'"),
+    ({"class_weight": "even"}, "class_weight must be one of None, 'balanced'"),
+    ({"class_weight": {7: 1.0}}, r"class_weight names \[7\].*classes \[0, 1, 2\]"),
+]
+
+
+@pytest.mark.parametrize("parameters, message", BAD, ids=lambda b: str(b))
+def test_bad_parameters(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        KernelClassifier(**{"features": MAP, **parameters}).fit(X3, Y3)
+
+
+def test_bad_input():
+    with pytest.raises(TypeError, match=r"features must be a transformer.*got <class"):
+        KernelClassifier(object).fit(X3, Y3)
+    with pytest.raises(ValueError, match=r"at least 2 classes in y; got one.*\[1\]"):
+        KernelClassifier().fit(X3, np.ones(300, dtype=int))
+    with pytest.raises(ValueError, match="contains NaN"):
+        KernelClassifier().fit(X3, np.full(300, np.nan))
+    with pytest.raises(ValueError, match="contains NaN"):
+        KernelRegressor().fit(X3, np.full(300, np.nan))
+    with pytest.raises(ValueError, match="Unknown label type"):
+        KernelClassifier().fit(X3, WAVE)
+    with pytest.raises(ValueError, match="requires y to be passed"):
+        KernelRegressor().fit(X3)
+    with pytest.raises(NotFittedError):
+        KernelRegressor().predict(X3)
+    with pytest.raises(ValueError, match="n_components=99 is more than the 64"):
+        KernelPCA(99, features=MAP).fit(X3)
+    with pytest.raises(ValueError, match="there are no rows"):
+        KernelRegressor().fit(blocks([]))
+
+
+def test_bad_streams():
+    model = KernelClassifier(MAP)
+    with pytest.raises(ValueError, match="first call of partial_fit needs classes"):
+        model.partial_fit(X3, Y3)
+    model.partial_fit(X3, Y3, classes=[0, 1, 2])
+    with pytest.raises(
+        ValueError, match=r"label np.int64\(5\).*not among.*\[0, 1, 2\]"
+    ):
+        model.partial_fit(X3[:2], [5, 1])
+    with pytest.raises(ValueError, match="X has 2 features, but KernelClassifier"):
+        model.partial_fit(X3[:, :2], Y3)
+    balanced = KernelClassifier(MAP, class_weight="balanced")
+    with pytest.raises(ValueError, match="'balanced' needs all rows; give partial_fit"):
+        balanced.partial_fit(X3, Y3, classes=[0, 1, 2])
+
+
+def test_odd_shapes_of_data():
+    """Constant features, as many classes as rows, fewer rows than classes."""
+    X = np.column_stack([X3, np.ones(300)])
+    assert KernelClassifier(random_state=0).fit(X, Y3).score(X, Y3) > 0.8
+    assert KernelRegressor(random_state=0).fit(X, WAVE).score(X, WAVE) > 0.9
+    few = KernelClassifier(random_state=0).fit(X3[:5], np.arange(5))
+    assert few.score(X3[:5], np.arange(5)) == 1
+    some = KernelClassifier(MAP, alpha=1.0)
+    some.partial_fit(X3[:2], [0, 1], classes=np.arange(9))
+    assert some.decision_function(X3).shape == (300, 9)
+    constant = KernelRegressor(random_state=0).fit(X3, np.full(300, 2.0))
+    assert_allclose(constant.predict(X3), 2)
+    flat = KernelClassifier(random_state=0).fit(np.ones((20, 3)), np.arange(20) % 2)
+    assert flat.predict(np.ones((3, 3))).shape == (3,)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from . import auto, error, scaling, startup, structures, transform, wide
+from . import auto, error, learners, scaling, startup, structures, transform, wide
 
 BENCHMARKS = {
     "transform": transform.run,
@@ -14,6 +14,7 @@ BENCHMARKS = {
     "error": error.run,
     "auto": auto.run,
     "startup": startup.run,
+    "learners": learners.run,
 }
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy import sparse
 from sklearn.decomposition import PCA
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.svm import LinearSVC
@@ -12,6 +13,7 @@ from bochner import threads
 from bochner.execution.features import KeptRows
 from bochner.linear import newton as newton_module
 from bochner.linear import preconditioner as preconditioner_module
+from bochner.linear import sample as sample_module
 from bochner.linear.losses import (
     Logistic,
     Multinomial,
@@ -25,6 +27,7 @@ from bochner.linear.online import Online
 from bochner.linear.pca import components
 from bochner.linear.ridge import RidgePath
 from bochner.linear.rows import mixed, multiply, reduce_rows, scores
+from bochner.linear.sample import RowSample
 
 RNG = np.random.default_rng(0)
 F = RNG.normal(size=(400, 12))
@@ -201,23 +204,63 @@ def test_ridge_of_one_feature_and_of_constants():
     moments = Moments.zero(3, 1)
     moments.add(np.ones((5, 3)), np.full((5, 1), 2.0), None)
     path = RidgePath(moments)
-    coef, b = path.coefficients(path.best())
+    sample = RowSample()
+    sample.add(np.ones((5, 3)), np.full((5, 1), 2.0), None)
+    coef, b = path.coefficients(path.best(sample))
     assert_allclose(coef, 0, atol=1e-12)
     assert_allclose(b, 2)
 
 
-def test_gcv_is_about_leave_one_out():
-    """With leverages of about equal size, as for Gaussian features."""
-    moments = Moments.zero(12, 2)
+@pytest.mark.parametrize("intercept", [True, False])
+def test_leave_one_out_is_exact(intercept):
+    moments, sample = Moments.zero(12, 2), RowSample()
     moments.add(F, TARGETS, None)
-    path = RidgePath(moments)
+    sample.add(F, TARGETS, None)
+    path = RidgePath(moments, intercept)
     ones = np.ones(400)
     errors = []
     for i in range(400):
         rest = np.arange(400) != i
-        coef, b = reference.ridge(F[rest], TARGETS[rest], ones[rest], 3.0)
+        coef, b = reference.ridge(F[rest], TARGETS[rest], ones[rest], 3.0, intercept)
         errors.append((TARGETS[i] - F[i] @ coef - b) ** 2)
-    assert_allclose(path.gcv(3.0), np.mean(np.sum(errors, axis=1)), rtol=0.01)
+    exact = np.sum(errors)
+    assert_allclose(path.leave_one_out(sample, 3.0), exact, rtol=1e-9)
+    # leverages of Gaussian features are about equal: so is their mean
+    assert_allclose(path.gcv(3.0) * 400, exact, rtol=0.01)
+    near = path.best(sample)
+    assert path.leave_one_out(sample, near) <= path.leave_one_out(sample, 10 * near)
+    assert path.leave_one_out(sample, near) <= path.leave_one_out(sample, near / 10)
+    assert path.best(sample, np.array([1e-3, near, 1e5])) == near
+
+
+def test_a_row_far_away_misleads_gcv_and_not_leave_one_out():
+    """Heavy tails: a few rows whose features nobody else has."""
+    rng = np.random.default_rng(0)
+    heavy = rng.standard_t(1.2, size=(200, 60))
+    T = heavy[:, :1] / (1 + abs(heavy[:, :1])) + rng.normal(size=(200, 1))
+    moments, sample = Moments.zero(60, 1), RowSample()
+    moments.add(heavy, T, None)
+    sample.add(heavy, T, None)
+    path = RidgePath(moments)
+    grid = 10.0 ** np.arange(-4, 7)
+    by_gcv = min(grid, key=path.gcv)
+    assert path.leave_one_out(sample, path.best(sample)) <= path.leave_one_out(
+        sample, by_gcv
+    )
+
+
+def test_a_sample_does_not_depend_on_the_cut(monkeypatch):
+    monkeypatch.setattr(sample_module, "ROWS", 50)
+    whole, parts = RowSample(), RowSample()
+    whole.add(F, TARGETS, WEIGHTS)
+    for part in np.array_split(np.arange(400), 11):
+        parts.add(F[part], TARGETS[part], WEIGHTS[part])
+    for name in ("keys", "F", "T", "weight"):
+        assert_allclose(getattr(whole, name), getattr(parts, name))
+    assert len(whole.F) == 50 and whole.seen == 400
+    csr = RowSample()
+    csr.add(sparse.csr_matrix(F), TARGETS, WEIGHTS)
+    assert_allclose(csr.F, whole.F)
 
 
 def test_evidence_is_that_of_the_process():

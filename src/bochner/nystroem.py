@@ -20,7 +20,7 @@ from .feature_map import check_all_rows, rows_of
 from .kernels import Gaussian
 from .landmarks import LANDMARKS, Pool, pool_of
 
-RELATIVE_CUT = {"float32": 1e-5, "float64": 1e-12}
+RELATIVE_CUT = {"float32": 1e-6, "float64": 1e-12}
 """Share of the largest k(l, l) below which what a landmark adds to the others is
 rounding: it is left out, or its feature would be noise over √cut."""
 

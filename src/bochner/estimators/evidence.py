@@ -2,8 +2,8 @@
 
 On at most 1000 rows the exact Gaussian process y ~ N(0, σ²(K/α + W⁻¹)) has a log
 evidence whose slope in all bandwidths at once costs about as much as its value. The
-scale of y is profiled out. The better of a Gaussian and a Matérn 3/2 kernel at a few
-common bandwidths is then given one bandwidth per feature.
+scale of y is profiled out. A Gaussian and a Matérn 3/2 kernel start from the best of a
+few common bandwidths; the one that does better with one bandwidth per feature goes on.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ STARTS = 2.0 ** np.arange(-4, 3)
 """Common bandwidths tried first, over the number of features (standardised)."""
 
 NOISES = 1.0, 0.1, 0.01
-ITERATIONS = 40
+FIRST, THEN = 12, 30
+"""Iterations for both kernels, and further ones for the better."""
+
 BOUNDS = 12.0
 """How far a logarithm may move from its start."""
 
@@ -74,25 +76,32 @@ def search_kernel(X: Any, y: np.ndarray, weight: Any, report: Report) -> Kernel:
     T = T[:, scale > 0] / scale[scale > 0]
     if not T.shape[1] or len(rows) < 3:
         return Gaussian(1 / (rows.shape[1] * spread**2))  # nothing to tell them apart
-    profile, g, alpha = _start(rows, T, w)
-    value, bandwidths = _ascended(profile, rows, T, w, g, alpha)
+    starts = [_start(profile, rows, T, w) for profile in PROFILES]
+    tried = [
+        _ascended(profile, rows, T, w, start, FIRST)
+        for profile, start in zip(PROFILES, starts, strict=True)
+    ]
+    best = int(np.argmax([value for value, _ in tried]))
+    profile, (_, theta) = PROFILES[best], tried[best]
+    value, theta = _ascended(profile, rows, T, w, theta, THEN)
     report(f"kernel: {profile.name}, log evidence {value:.5g} on {len(rows)} rows")
-    return profile.kernel(bandwidths / spread**2)
+    return profile.kernel(np.broadcast_to(np.exp(theta[:-1]), spread.shape) / spread**2)
 
 
 def _start(
-    rows: np.ndarray, T: np.ndarray, w: np.ndarray
-) -> tuple[Profile, float, float]:
-    """The best kernel with a common bandwidth and a noise among a few."""
+    profile: Profile, rows: np.ndarray, T: np.ndarray, w: np.ndarray
+) -> np.ndarray:
+    """The best common bandwidth and noise among a few, as logarithms."""
     D = distances(rows, rows, "sqeuclidean")
-    found: tuple[float, Any] = -np.inf, (PROFILES[0], 1 / rows.shape[1], NOISES[0])
-    for profile in PROFILES:
-        for g in STARTS / rows.shape[1]:
-            K = profile.value(g * D)
-            for alpha in NOISES:
-                value, _ = _evidence(K, T, w, alpha, slope=False)
-                found = max(found, (value, (profile, g, alpha)), key=lambda f: f[0])
-    return found[1]
+    d = rows.shape[1]
+    found = -np.inf, STARTS[0] / d, NOISES[0]
+    for g in STARTS / d:
+        K = profile.value(g * D)
+        for alpha in NOISES:
+            value, _ = _evidence(K, T, w, alpha, slope=False)
+            found = max(found, (value, g, alpha))
+    _, g, alpha = found
+    return np.log([*np.full(d if d <= ARD_FEATURES else 1, g), alpha])
 
 
 def _ascended(
@@ -100,14 +109,12 @@ def _ascended(
     rows: np.ndarray,
     T: np.ndarray,
     w: np.ndarray,
-    g: float,
-    alpha: float,
+    start: np.ndarray,
+    iterations: int,
 ) -> tuple[float, np.ndarray]:
-    """The largest evidence found from a start, and its bandwidths g, (d,)."""
+    """The evidence, and logarithms of bandwidths and noise, after some iterations."""
     from scipy.optimize import minimize  # heavy to import
 
-    d = rows.shape[1]
-    start = np.log([*np.full(d if d <= ARD_FEATURES else 1, g), alpha])
     found = minimize(
         _negative,
         start,
@@ -115,9 +122,9 @@ def _ascended(
         jac=True,
         method="L-BFGS-B",
         bounds=[(v - BOUNDS, v + BOUNDS) for v in start],
-        options={"maxiter": ITERATIONS},
+        options={"maxiter": iterations},
     )
-    return -found.fun, np.broadcast_to(np.exp(found.x[:-1]), d).copy()
+    return -found.fun, found.x
 
 
 def _evidence(

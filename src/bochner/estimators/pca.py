@@ -126,8 +126,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         """Coordinates along the components, (n, n_components)."""
         check_is_fitted(self, "components_")
         X = checked_rows(self, X, reset=False)
-        vectors = self.components_.T
-        return predicted(self.features_, vectors, -self.mean_ @ vectors, X)
+        shift = -self.components_ @ self.mean_
+        return predicted(self.features_, self._columns, shift, X)
 
     def _source(self, X: Any) -> tuple[Source, Block]:
         if isinstance(X, Blocks):
@@ -168,6 +168,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             )
         found = components(self._moments, self.n_components)
         self.components_ = found.vectors.T
+        self._columns = parts.raw.to_columns(found.vectors)
         self.mean_ = found.mean
         self.explained_variance_ = found.variances
         total = found.total if found.total > 0 else 1.0

@@ -21,9 +21,9 @@ from .solving import (
     Linear,
     check_alpha,
     fits_moments,
-    moments_of,
     solve_newton,
     solve_ridge,
+    sums_of,
 )
 from .streaming import Incremental
 from .training import (
@@ -54,16 +54,17 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     which is the mean of a Gaussian process with kernel σ²/α ⟨φ(x), φ(y)⟩ and noise σ².
     As it comes: Nyström features of a Gaussian or Matérn kernel, one bandwidth per
     feature, chosen by the evidence of the exact process on at most 1000 rows, and α by
-    generalised cross-validation on all.
+    leave-one-out.
 
     Parameters
     ----------
     features : None, int, method's name or transformer
         As for `KernelClassifier`.
     alpha : "auto", float or array
-        Ridge's alpha. "auto" or an array of candidates: by generalised cross-validation
-        from the sums the fit needs anyway; on a part of the rows held out where there
-        are too many features for those (past 8192).
+        Ridge's alpha. "auto" or an array of candidates: by exact leave-one-out on 4096
+        rows, from the factorisation that the fit needs anyway (generalised
+        cross-validation, which needs no rows, is misled by rows far from the others);
+        on a part of 2000 rows held out past 8192 features.
     fit_intercept : bool
     gram : "float64" or "float32"
         Arithmetic of the sums; float32 is twice as fast.
@@ -220,8 +221,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     def _learn(self, parts: Training) -> Linear:
         name, loss = type(self).__name__, Squared()
         if fits_moments(parts.raw):
-            moments = moments_of(loss, parts.rows, np.dtype(self.gram))
-            return solve_ridge(moments, self.alpha, name, self.fit_intercept)
+            sums = sums_of(loss, parts.rows, np.dtype(self.gram))
+            return solve_ridge(sums, self.alpha, name, self.fit_intercept)
         (first, *_) = parts.rows.source.blocks(1)
         return solve_newton(
             loss,
@@ -264,7 +265,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def _set(self, parts: Training, linear: Linear) -> None:
         self.features_ = parts.transformer
-        self._B, self._b = linear.B, linear.intercept
+        self._B, self._b = parts.raw.to_columns(linear.B), linear.intercept
         self.coef_ = linear.B[:, 0] if self._flat else linear.B.T
         self.intercept_ = float(self._b[0]) if self._flat else self._b
         self.alpha_ = linear.alpha

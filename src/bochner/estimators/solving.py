@@ -17,6 +17,7 @@ from ..linear.newton import newton
 from ..linear.preconditioner import FACTORED_COLUMNS, SAMPLE, preconditioner
 from ..linear.ridge import RidgePath
 from ..linear.rows import mixed
+from ..linear.sample import RowSample
 from .selection import select_alpha
 from .training import Report
 
@@ -56,31 +57,45 @@ def check_alpha(owner: str, alpha: Any) -> tuple[float | None, np.ndarray | None
     return None, check_positive_array(owner, "alpha", alpha)
 
 
+@dataclass
+class Sums:
+    """All that ridge keeps of a stream: moments, and rows to choose α by."""
+
+    moments: Moments
+    sample: RowSample
+
+    @classmethod
+    def zero(cls, n_columns: int, n_targets: int) -> Sums:
+        """Of no rows."""
+        return cls(Moments.zero(n_columns, n_targets), RowSample())
+
+    def add(self, F: Any, T: np.ndarray, weight: Any, dtype: Any) -> None:
+        """Take in rows."""
+        self.moments.add(F, T, weight, dtype)
+        self.sample.add(F, T, weight)
+
+
 def solve_ridge(
-    moments: Moments,
-    alpha: Any,
-    owner: str,
-    intercept: bool,
-    size: float | None = None,
+    sums: Sums, alpha: Any, owner: str, intercept: bool, size: float | None = None
 ) -> Linear:
-    """Least squares from moments; α by generalised cross-validation unless fixed."""
+    """Least squares from sums; α by exact leave-one-out unless fixed."""
     fixed, candidates = check_alpha(owner, alpha)
-    path = RidgePath(moments, intercept, size)
-    best = path.best(candidates) if fixed is None else fixed
+    path = RidgePath(sums.moments, intercept, size)
+    best = path.best(sums.sample, candidates) if fixed is None else fixed
     B, constant = path.coefficients(best)
     return Linear(B, constant, best, path=path)
 
 
-def moments_of(loss: Loss, rows: FeatureRows, dtype: Any) -> Moments:
+def sums_of(loss: Loss, rows: FeatureRows, dtype: Any) -> Sums:
     """One pass over the rows."""
-    moments: Moments | None = None
+    sums: Sums | None = None
     for F, y, weight in rows.chunks():
         T = loss.encode(y, np.float64)
-        if moments is None:
-            moments = Moments.zero(F.shape[1], T.shape[1])
-        moments.add(mixed(F, rows.mixing), T, weight, dtype)
-    assert moments is not None
-    return moments
+        if sums is None:
+            sums = Sums.zero(F.shape[1], T.shape[1])
+        sums.add(mixed(F, rows.mixing), T, weight, dtype)
+    assert sums is not None
+    return sums
 
 
 def fits_moments(raw: RawFeatures) -> bool:

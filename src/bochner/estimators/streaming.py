@@ -13,11 +13,11 @@ from ..linear.moments import Moments
 from ..linear.online import Online
 from ..linear.rows import mixed
 from .selection import select_alpha
-from .solving import Linear, check_alpha, fits_moments, solve_ridge
+from .solving import Linear, Sums, check_alpha, fits_moments, solve_ridge
 
 
 class Incremental:
-    """Moments for least squares, an online solver for the other losses.
+    """Sums for least squares, an online solver for the other losses.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ class Incremental:
     alpha : "auto", float or array
     intercept : bool
     dtype : numpy type
-        Arithmetic of moments.
+        Arithmetic of sums.
     size : callable
         How many rows moments are of.
     """
@@ -44,7 +44,7 @@ class Incremental:
         self._owner, self._loss, self._alpha = owner, loss, alpha
         self._intercept, self._dtype = intercept, np.dtype(dtype)
         self._size = size
-        self._state: Moments | Online | None = None
+        self._state: Sums | Online | None = None
         self._chosen: float | None = None
 
     def add(self, rows: FeatureRows, raw: RawFeatures) -> Linear:
@@ -53,7 +53,7 @@ class Incremental:
             F, T = mixed(F, raw.mixing), self._loss.encode(y, np.float64)
             if self._state is None:
                 self._state = self._begin(rows, raw, T.shape[1])
-            if isinstance(self._state, Moments):
+            if isinstance(self._state, Sums):
                 self._state.add(F, T, weight, self._dtype)
             else:
                 self._state.add(self._loss, F, y, weight)
@@ -67,7 +67,7 @@ class Incremental:
                 "on bochner.blocks."
             )
         if self._loss.quadratic:
-            return Moments.zero(raw.n_columns, n_outputs)
+            return Sums.zero(raw.n_columns, n_outputs)
         alpha, candidates = check_alpha(self._owner, self._alpha)
         if alpha is None:
             alpha = select_alpha(self._loss, rows, raw, candidates, self._intercept)
@@ -75,13 +75,13 @@ class Incremental:
         return Online.start(raw.n_columns, n_outputs, self._intercept, alpha)
 
     def _linear(self, raw: RawFeatures) -> Linear:
-        if isinstance(self._state, Moments):
+        if isinstance(self._state, Sums):
             return solve_ridge(
                 self._state,
                 self._alpha,
                 self._owner,
                 self._intercept,
-                self._size(self._state),
+                self._size(self._state.moments),
             )
         assert self._state is not None and self._chosen is not None
         B, m = self._state.B, raw.n_columns

@@ -219,9 +219,12 @@ def deviations(X: Any, weight: Any) -> np.ndarray:
 
 
 def predicted(transformer: Any, B: np.ndarray, intercept: np.ndarray, X: Any) -> Any:
-    """Scores of rows X, (n, K), never more than a chunk of features at a time."""
+    """Scores of rows X, (n, K), never more than a chunk of features at a time.
+
+    B are coefficients of the columns (`RawFeatures.to_columns`), found once in `fit`.
+    """
     raw = raw_features(transformer, X)
     rows = FeatureRows(ArraySource(X, np.empty(X.shape[0])), raw, CHUNK_BYTES)
-    B = raw.to_columns(B).astype(raw.dtype)
+    B = B.astype(raw.dtype)
     parts = [chunk.F @ B for chunk in rows.chunks()]
     return np.concatenate(parts) + intercept.astype(raw.dtype)

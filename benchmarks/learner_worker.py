@@ -41,7 +41,7 @@ def classifiers(gamma: Any) -> dict[str, Callable[[], Any]]:
     return {
         "KernelClassifier()": lambda: KernelClassifier(random_state=SEED),
         "KernelClassifier(sorf 4096)": lambda: KernelClassifier(
-            methods.sorf(4096, **kernel), random_state=SEED
+            methods.sorf(4096), random_state=SEED
         ),
         "KernelClassifier(Nystroem 1000)": lambda: KernelClassifier(
             margin, random_state=SEED

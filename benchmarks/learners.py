@@ -37,6 +37,27 @@ REGRESS: dict[str, tuple[str, str, set[str]]] = {
     "elevators": ("0.05", "scaled", set()),
 }
 QUICK = {"letter": CLASSIFY["letter"]}, {"cpusmall": REGRESS["cpusmall"]}
+STREAM = """
+import resource, sys, time
+import numpy as np
+from bochner import KernelClassifier, KernelRegressor, blocks, methods
+n, learner = int(sys.argv[1]), sys.argv[2]
+
+def read():
+    for start in range(0, n, 20_000):
+        X = np.random.default_rng(start).normal(size=(20_000, 20)).astype(np.float32)
+        score = np.sin(X[:, 0]) + X[:, 1] * X[:, 2]
+        yield X, score > 0 if learner == "KernelClassifier" else score
+
+features = methods.sorf(1024, gamma=0.05, random_state=0)
+made = {"KernelRegressor": KernelRegressor, "KernelClassifier": KernelClassifier}
+start = time.perf_counter()
+made[learner](features, alpha=1.0, memory="512 MiB").fit(blocks(read))
+seconds = time.perf_counter() - start
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1 << 20)
+print(f"{seconds:.1f} {peak:.2f}")
+"""
+
 BASE = {"classify": "SVC", "regress": "GP on 3000 rows"}
 
 
@@ -61,6 +82,24 @@ def run(quick: bool = False) -> None:
                 if (result := _measured(task, name, learner, gamma, scaled))
             }
             _print(task, name, found)
+    _growth(quick)
+
+
+def _growth(quick: bool) -> None:
+    """Ten times the rows from a stream: ten times the time, the same memory."""
+    rows = []
+    sizes = (10_000, 100_000) if quick else (100_000, 1_000_000)
+    for learner in ("KernelRegressor", "KernelClassifier"):
+        for n in sizes:
+            command = [sys.executable, "-c", STREAM, str(n), learner]
+            done = subprocess.run(command, capture_output=True, text=True, check=True)
+            seconds, peak = done.stdout.split()
+            rows.append([learner, f"{n:,}", seconds, peak])
+    print_table(
+        "streams of rows, 1024 SORF features, memory='512 MiB'",
+        ["learner", "rows", "fit, s", "peak, GiB"],
+        rows,
+    )
 
 
 def _measured(

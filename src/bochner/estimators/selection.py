@@ -28,6 +28,9 @@ FOLDED_ROWS = 1000
 RIDGE = 1e-10
 """What keeps Gram matrices of equal rows positive definite, relative."""
 
+SLACK = 1.02
+"""A larger α is taken if its loss is within so much of the least."""
+
 PATIENCE = 2
 """Penalties without a gain after which smaller ones are not tried."""
 
@@ -35,7 +38,7 @@ PATIENCE = 2
 def select_alpha(
     loss: Loss, rows: FeatureRows, raw: RawFeatures, candidates: Any, intercept: bool
 ) -> float:
-    """The candidate of least validated loss; of equal ones the largest."""
+    """The largest candidate whose validated loss is about the least."""
     if isinstance(loss, SquaredHinge):
         sample = rows.sample(leave_one_out.ROWS)
         F = mixed(sample.F, raw.mixing)
@@ -50,7 +53,7 @@ def select_alpha(
     if not used:
         return float(alphas[len(alphas) // 2])
     total = sum(_path(loss, sample, folds == fold, alphas, intercept) for fold in used)
-    return float(alphas[int(np.argmin(total))])
+    return float(alphas[np.flatnonzero(total <= SLACK * np.min(total))[0]])
 
 
 def _coordinates(sample: KeptRows, raw: RawFeatures) -> KeptRows:

@@ -46,7 +46,7 @@ class Solution:
     B: np.ndarray
     n_iter: int
     n_passes: int
-    converged: bool
+    gain: float  # of the last step, relative to the objective; 0 where none was left
 
 
 def newton(
@@ -80,8 +80,9 @@ def newton(
     problem = _Problem(loss, rows, alpha)
     if precondition is None:
         precondition = preconditioner(loss, rows, alpha, len(start))
-    B, converged, step = start.astype(np.float64), False, 0
-    while step < max_iter and not converged:
+    B, left = start.astype(np.float64), np.inf
+    step = 0
+    while step < max_iter and left > tol:
         step += 1
         value, G, curvature = problem.gradient(B)
         D, gain = problem.direction(G, curvature, precondition)
@@ -89,8 +90,8 @@ def newton(
         length = problem.line_search(B, D, value)
         B = B + length * D
         # no length that gains: rounding is all that is left
-        converged = gain.sum() <= tol * value.sum() or not length.any()
-    return Solution(B, step, problem.n_passes, converged)
+        left = float(gain.sum() / max(value.sum(), TINY)) if length.any() else 0.0
+    return Solution(B, step, problem.n_passes, left)
 
 
 class _Problem:

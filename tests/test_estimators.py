@@ -32,7 +32,7 @@ from bochner import (
     datasets,
     kernels,
 )
-from bochner.estimators import solving
+from bochner.estimators import evidence, solving
 from checks import data
 
 LOSSES = ["hinge", "squared", "log"]
@@ -40,6 +40,7 @@ MOONS, SIDES = make_moons(600, noise=0.2, random_state=0)
 X3 = np.random.default_rng(0).normal(size=(300, 4))
 Y3 = (X3[:, :3] + 0.3 * np.random.default_rng(1).normal(size=(300, 3))).argmax(axis=1)
 WAVE = np.sin(2 * X3[:, 0]) + X3[:, 1] + 0.1 * np.random.default_rng(2).normal(size=300)
+RNG = np.random.default_rng(5)
 MAP = RandomFeatures(64, gamma=0.3, random_state=0)
 
 
@@ -357,6 +358,32 @@ def test_bandwidths_find_the_features_that_matter():
     kernel = model.features_.kernel_
     scale = kernel.scale
     assert scale[0] > 10 * scale[1:].max()
+
+
+@pytest.mark.parametrize("profile", evidence.PROFILES, ids=lambda p: p.name)
+@pytest.mark.parametrize("common", [True, False])
+def test_evidence_slopes_are_derivatives(profile, common):
+    rows, T = X3[:60], np.column_stack([WAVE, X3[:, 1]])[:60]
+    w = np.random.default_rng(0).integers(1, 4, size=60).astype(float)
+    theta = np.log([0.4, 0.2] if common else [0.4, 0.3, 0.2, 0.1, 0.2])
+    given = evidence.distances(rows, rows, "sqeuclidean") if common else rows
+    negative = evidence._common if common else evidence._per_feature
+    _, slope = negative(theta, profile, given, T, w)
+    for i, e in enumerate(1e-5 * np.eye(len(theta))):
+        up, down = (negative(theta + s * e, profile, given, T, w)[0] for s in (1, -1))
+        assert_allclose(slope[i], (up - down) / 2e-5, rtol=1e-4, atol=1e-4)
+
+
+def test_wide_sparse_rows_stay_sparse():
+    """Past 100 features one bandwidth for all, and no dense copy of the rows."""
+    noise = sparse.random(400, 5000, density=0.001, format="csr", random_state=RNG)
+    rows = sparse.hstack([sparse.csr_matrix(3 * data(400, 3)), noise]).tocsr()
+    y = np.asarray(rows[:, :3].sum(axis=1)).ravel()
+    model = KernelRegressor(random_state=0).fit(rows, y)
+    assert sparse.issparse(model.features_.landmarks_)
+    assert model.score(rows, y) > 0.8
+    labels = (y > np.median(y)).astype(int)
+    assert KernelClassifier(random_state=0).fit(rows, labels).score(rows, labels) > 0.8
 
 
 def test_several_targets():

@@ -65,17 +65,16 @@ PROFILES = (
 def search_kernel(X: Any, y: np.ndarray, weight: Any, report: Report) -> Kernel:
     """The kernel of the largest evidence, its bandwidths per feature of X."""
     places = Stream(0).child("evidence").subset(X.shape[0], ROWS)
-    rows = as_float64(X[places])
-    rows = rows.toarray() if sparse.issparse(rows) else rows  # ≤ 1000 of them
     spread = deviations(X, weight)
-    rows = (rows - middle(rows)) / spread
-    w = np.ones(len(rows)) if weight is None else weight[places]
-    T = y[places].reshape(len(rows), -1).astype(np.float64)
+    rows = _standardised(as_float64(X[places]), spread)
+    n, d = rows.shape
+    w = np.ones(n) if weight is None else weight[places]
+    T = y[places].reshape(n, -1).astype(np.float64)
     T = T - np.average(T, axis=0, weights=w)
     scale = np.sqrt(np.average(T**2, axis=0, weights=w))
     T = T[:, scale > 0] / scale[scale > 0]
-    if not T.shape[1] or len(rows) < 3:
-        return Gaussian(1 / (rows.shape[1] * spread**2))  # nothing to tell them apart
+    if not T.shape[1] or n < 3:
+        return Gaussian(1 / (d * spread**2))  # nothing to tell them apart
     starts = [_start(profile, rows, T, w) for profile in PROFILES]
     tried = [
         _ascended(profile, rows, T, w, start, FIRST)
@@ -84,13 +83,19 @@ def search_kernel(X: Any, y: np.ndarray, weight: Any, report: Report) -> Kernel:
     best = int(np.argmax([value for value, _ in tried]))
     profile, (_, theta) = PROFILES[best], tried[best]
     value, theta = _ascended(profile, rows, T, w, theta, THEN)
-    report(f"kernel: {profile.name}, log evidence {value:.5g} on {len(rows)} rows")
+    report(f"kernel: {profile.name}, log evidence {value:.5g} on {n} rows")
     return profile.kernel(np.broadcast_to(np.exp(theta[:-1]), spread.shape) / spread**2)
 
 
-def _start(
-    profile: Profile, rows: np.ndarray, T: np.ndarray, w: np.ndarray
-) -> np.ndarray:
+def _standardised(rows: Any, spread: np.ndarray) -> Any:
+    """Rows divided by the spread; dense where each feature gets a bandwidth."""
+    if sparse.issparse(rows):
+        rows = rows.multiply(1 / spread).tocsr()
+        return rows.toarray() if rows.shape[1] <= ARD_FEATURES else rows
+    return (rows - middle(rows)) / spread
+
+
+def _start(profile: Profile, rows: Any, T: np.ndarray, w: np.ndarray) -> np.ndarray:
     """The best common bandwidth and noise among a few, as logarithms."""
     D = distances(rows, rows, "sqeuclidean")
     d = rows.shape[1]
@@ -106,7 +111,7 @@ def _start(
 
 def _ascended(
     profile: Profile,
-    rows: np.ndarray,
+    rows: Any,
     T: np.ndarray,
     w: np.ndarray,
     start: np.ndarray,
@@ -115,10 +120,12 @@ def _ascended(
     """The evidence, and logarithms of bandwidths and noise, after some iterations."""
     from scipy.optimize import minimize  # heavy to import
 
+    per_feature = len(start) - 1 == rows.shape[1]
+    given = rows if per_feature else distances(rows, rows, "sqeuclidean")
     found = minimize(
-        _negative,
+        _per_feature if per_feature else _common,
         start,
-        args=(profile, rows, T, w),
+        args=(profile, given, T, w),
         jac=True,
         method="L-BFGS-B",
         bounds=[(v - BOUNDS, v + BOUNDS) for v in start],
@@ -149,21 +156,34 @@ def _evidence(
     return value, (a * (n / fit)) @ a.T - T.shape[1] * inverse
 
 
-def _negative(
+def _per_feature(
     theta: np.ndarray, profile: Profile, rows: np.ndarray, T: np.ndarray, w: np.ndarray
 ) -> tuple[float, np.ndarray]:
-    """Minus the evidence and its slope in log g_1 … log g_d (or one g) and log α."""
-    g, alpha = np.exp(theta[:-1]), float(np.exp(theta[-1]))
-    scaled = rows * np.sqrt(g)
+    """Minus the evidence and its slope in log g_1 … log g_d and log α."""
+    scaled = rows * np.exp(theta[:-1] / 2)
     D = distances(scaled, scaled, "sqeuclidean")
     np.fill_diagonal(D, 0)
+    value, A, noise = _slopes(theta[-1], profile, D, T, w)
+    # Σ_ab A_ab (x_a − x_b)² = 2 (Σ_a x_a² Σ_b A_ab − xᵀAx), feature by feature
+    slope = (scaled**2 * A.sum(axis=1)[:, None] - scaled * (A @ scaled)).sum(axis=0)
+    return -value, -np.append(slope, noise)
+
+
+def _common(
+    theta: np.ndarray, profile: Profile, D: np.ndarray, T: np.ndarray, w: np.ndarray
+) -> tuple[float, np.ndarray]:
+    """Minus the evidence and its slope in log g and log α, from squared distances."""
+    D = np.exp(theta[0]) * D
+    value, A, noise = _slopes(theta[-1], profile, D, T, w)
+    return -value, -np.array([0.5 * (A * D).sum(), noise])
+
+
+def _slopes(
+    log_alpha: float, profile: Profile, D: np.ndarray, T: np.ndarray, w: np.ndarray
+) -> tuple[float, np.ndarray, float]:
+    """The evidence, twice its slope in D, and its slope in log α."""
+    alpha = float(np.exp(log_alpha))
     value, M = _evidence(profile.value(D), T, w, alpha)
     if M is None:
-        return 1e100, np.zeros_like(theta)
-    A = M * profile.slope(D)
-    # Σ_ab A_ab (x_a − x_b)² = 2 (Σ_a x_a² Σ_b A_ab − xᵀAx), feature by feature
-    spread = scaled**2 * A.sum(axis=1)[:, None] - scaled * (A @ scaled)
-    slope = spread.sum(axis=0)
-    slope = slope if len(g) == rows.shape[1] else slope.sum(keepdims=True)
-    noise = 0.5 * alpha * (M.diagonal() / w).sum()
-    return -value, -np.append(slope, noise)
+        return -1e100, np.zeros_like(D), 0.0
+    return value, M * profile.slope(D), 0.5 * alpha * float((M.diagonal() / w).sum())

@@ -1,6 +1,7 @@
 """KernelClassifier, KernelRegressor and KernelPCA: conventions, answers, bad input."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -18,7 +19,7 @@ from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
 from sklearn.metrics import log_loss
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import SVC, LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -157,7 +158,7 @@ def test_streaming_comes_close_for_other_losses(loss):
 def test_blocks_are_the_same_as_arrays(model, y):
     whole = clone(model).fit(X3, y)
     parts = [(X3[:100], y[:100]), (X3[100:100], y[100:100]), (X3[100:], y[100:])]
-    stream = clone(model).fit(blocks(parts[:1] + parts[2:]))
+    stream = clone(model).fit(blocks(parts))
     name = "transform" if isinstance(model, KernelPCA) else "predict"
     a, b = getattr(whole, name)(X3), getattr(stream, name)(X3)
     assert_allclose(abs(a), abs(b), atol=1e-6)
@@ -507,3 +508,79 @@ def test_odd_shapes_of_data():
     assert_allclose(constant.predict(X3), 2)
     flat = KernelClassifier(random_state=0).fit(np.ones((20, 3)), np.arange(20) % 2)
     assert flat.predict(np.ones((3, 3))).shape == (3,)
+
+
+NOISY = WAVE + 0.2 * np.random.default_rng(4).normal(size=300)
+
+
+@pytest.mark.parametrize("features", [None, RandomFeatures(200, gamma=0.3)], ids=repr)
+def test_the_scale_of_weights_does_not_choose_the_penalty(features):
+    """Weights of 1/n, 2 or 10 for all, or a bootstrap: about the same model."""
+    new = np.random.default_rng(9).normal(size=(500, 4))
+    truth = np.sin(2 * new[:, 0]) + new[:, 1]
+    model = KernelRegressor(features, random_state=0)
+    plain = clone(model).fit(X3, NOISY).score(new, truth)
+    for w in (1 / 300, 2.0, 10.0):
+        fitted = clone(model).fit(X3, NOISY, sample_weight=np.full(300, w))
+        assert fitted.score(new, truth) > plain - 0.05
+    rows = np.random.default_rng(0).integers(0, 300, size=300)
+    assert clone(model).fit(X3[rows], NOISY[rows]).score(new, truth) > plain - 0.2
+
+
+def test_log_loss_at_tiny_penalties():
+    y = (X3[:, 0] + X3[:, 1] > 0).astype(int)
+    F = MAP.fit(X3).transform(X3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        ours = KernelClassifier(MAP, loss="log", alpha=1e-5).fit(X3, y)
+    assert ours.score(X3, y) > 0.99
+    theirs = LogisticRegression(C=1e5, max_iter=5000).fit(F, y)
+    assert ours.score(X3, y) >= theirs.score(F, y) - 0.01
+
+
+def test_rows_of_no_weight_are_not_there():
+    weight = np.r_[np.ones(200), np.zeros(100)]
+    for model, y in (
+        (KernelClassifier(MAP), Y3),
+        (KernelClassifier(make_pipeline(StandardScaler(), MAP)), Y3),
+        (KernelRegressor(MAP), WAVE),
+    ):
+        some = clone(model).fit(X3[:200], y[:200])
+        new = clone(model).fit(X3, y, sample_weight=weight)
+        assert_allclose(new.coef_, some.coef_, atol=1e-6)
+        streamed = clone(model).fit(blocks([(X3, y, weight)]))
+        assert_allclose(streamed.coef_, some.coef_, atol=1e-6)
+    parts = KernelClassifier(MAP).partial_fit(X3, Y3, [0, 1, 2], weight)
+    assert np.isfinite(parts.coef_).all()
+    heavy = KernelPCA(2, features=MAP).fit(X3, sample_weight=weight)
+    light = KernelPCA(2, features=MAP).fit(X3[:200])
+    assert_allclose(heavy.explained_variance_, light.explained_variance_)
+
+
+def test_features_of_others_are_looked_at():
+    log = FunctionTransformer(np.log)
+    with np.errstate(invalid="ignore"), pytest.raises(ValueError, match="contains NaN"):
+        KernelClassifier(log, alpha=0.1).fit(X3, Y3)
+    frame = StandardScaler().set_output(transform="pandas")
+    assert KernelClassifier(frame, alpha=0.1).fit(X3, Y3).score(X3, Y3) > 0.8
+    piped = make_pipeline(frame, Nystroem(30, random_state=0))
+    assert KernelClassifier(piped, alpha=0.1).fit(X3, Y3).score(X3, Y3) > 0.8
+    with pytest.raises(ValueError, match="class_weight must be numbers ≥ 0"):
+        KernelClassifier(MAP, class_weight={0: -1.0}).fit(X3, Y3)
+
+
+def test_failures_leave_streams_alone():
+    model = KernelRegressor(MAP).partial_fit(X3, WAVE)
+    before = model.coef_
+    with pytest.raises(ValueError, match="blocks must agree"):
+        model.partial_fit(X3, np.column_stack([WAVE, WAVE]))
+    again = clone(model).partial_fit(X3, WAVE)
+    assert_allclose(before, again.coef_)
+    assert_allclose(
+        model.partial_fit(X3, WAVE).coef_, again.partial_fit(X3, WAVE).coef_
+    )
+
+
+def test_warm_start_with_other_classes_begins_anew():
+    model = KernelClassifier(MAP, warm_start=True, alpha=0.1).fit(X3, Y3)
+    assert model.fit(X3, Y3 % 2).coef_.shape == (1, 64)

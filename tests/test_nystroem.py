@@ -150,6 +150,12 @@ def test_rpcholesky_finds_what_uniform_misses():
     assert errors[0] < 0.1 < errors[1]
 
 
+def test_rpcholesky_past_the_rank_in_float32():
+    X = data(500, 1, np.float32)
+    features = Nystroem(200, gamma=0.1, landmarks="rpcholesky", random_state=0).fit(X)
+    assert metrics.kernel_error(features, X) < 1e-3
+
+
 def test_margin_landmarks_sit_near_the_boundary():
     X = np.random.default_rng(0).uniform(-1, 1, size=(3000, 2))
     y = X[:, 0] > 0
@@ -171,6 +177,8 @@ def test_any_function_of_two_sets_of_rows():
     features = Nystroem(20, kernel=polynomial_kernel, random_state=0).fit(X)
     exact = reference.nystroem(polynomial_kernel, X, features.landmarks_)
     assert_allclose(features.approximate_kernel(X), exact, atol=1e-8)
+    plain = Nystroem(5, kernel=lambda A, B: (A @ B.T + 1) ** 2).fit(X)  # no default Y
+    assert plain.transform(X).shape == (60, 5)
     rule = Nystroem(9, kernel=polynomial_kernel, landmarks="rpcholesky").fit(X)
     assert rule.transform(X).shape == (60, 9)
 

@@ -43,6 +43,9 @@ PILOT_ROWS = 20_000
 PILOT_ALPHA = 1.0
 """Ridge penalty of the pilot, on ±1 codes."""
 
+SCORED_ROWS = 16_384
+"""Rows whose columns exist at a time."""
+
 PILOT_RIDGE = np.finfo(np.float32).eps
 """Share of the trace that keeps equal landmarks and rounding apart."""
 
@@ -134,7 +137,8 @@ def rp_cholesky(pool: Pool, m: int, kernel: Any, rng: Stream) -> np.ndarray:
     so far‖², which falls to zero at every landmark.
     """
     rows = _race(pool.weight, rng)[:CHOLESKY_ROWS]
-    X, weight = pool.X[rows], pool.weight[rows]
+    # residuals fall below what float32 can tell
+    X, weight = pool.X[rows].astype(np.float64), pool.weight[rows]
     m = min(m, len(rows))
     draws = rng.child("rpcholesky").generator()
     residual = _diagonal(kernel, X)
@@ -266,8 +270,11 @@ def _margins(
     G[np.diag_indices_from(G)] += PILOT_RIDGE * np.trace(G)
     b = A.T @ (root * codes).astype(C.dtype)
     solved = linalg.cho_solve(linalg.cho_factor(G, check_finite=False), b)
-    S = columns(pool.X) @ solved.astype(C.dtype)
-    every = np.arange(len(pool))
-    own = S[every, pool.y].copy()
-    S[every, pool.y] = -np.inf
-    return own - S.max(axis=1)
+    B, found = solved.astype(C.dtype), np.empty(len(pool), dtype=C.dtype)
+    for start in range(0, len(pool), SCORED_ROWS):
+        part = slice(start, start + SCORED_ROWS)
+        S, y = columns(pool.X[part]) @ B, pool.y[part, None]
+        own = np.take_along_axis(S, y, axis=1)[:, 0].copy()
+        np.put_along_axis(S, y, -np.inf, axis=1)
+        found[part] = own - S.max(axis=1)
+    return found

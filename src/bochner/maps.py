@@ -220,15 +220,19 @@ def _resolved(kernel: Kernel, X: Any, factors: Any, weight: Any) -> Kernel:
     """The kernel with its bandwidth settled on X, after factors that X takes first."""
     if factors is None:
         return kernel.resolve(X, weight)
-    return kernel.resolve(_scaled_sample(X, factors)).rescaled(factors)
+    seen = None if weight is None else weight[_scaled_rows(X)]
+    return kernel.resolve(_scaled_sample(X, factors), seen).rescaled(factors)
 
 
 def _scaled_sample(X: Any, factors: np.ndarray | None) -> Any:
     """X, or some of its rows with their features multiplied."""
     if factors is None:
         return X
-    rows = Stream(0).child("scaled").subset(X.shape[0], SCALED_ROWS)
-    return Scale(factors.astype(X.dtype)).apply(X[rows])
+    return Scale(factors.astype(X.dtype)).apply(X[_scaled_rows(X)])
+
+
+def _scaled_rows(X: Any) -> np.ndarray:
+    return Stream(0).child("scaled").subset(X.shape[0], SCALED_ROWS)
 
 
 def _weights(amplitude: float, n_components: int) -> np.ndarray | None:

@@ -17,7 +17,7 @@ from ._threads import Step, block_rows, for_row_blocks
 from ._transformer import KernelTransformer
 from ._validation import check_count, check_option, check_rows, check_weight
 from .feature_map import check_all_rows, rows_of
-from .kernels import Gaussian
+from .kernels import Gaussian, Kernel
 from .landmarks import LANDMARKS, Pool, pool_of
 
 RELATIVE_CUT = {"float32": 1e-6, "float64": 1e-12}
@@ -176,7 +176,7 @@ class Nystroem(KernelTransformer):
             rows, index = self._choose(X, y, weight)
         else:
             rows, index = self._given(X), None
-        K = np.asarray(self.kernel_(rows), dtype=np.float64)
+        K = np.asarray(_gram(self.kernel_, rows), dtype=np.float64)
         kept, mixing = _factor(K, X.dtype)
         self.landmarks_ = rows[kept]
         self.landmark_indices_ = None if index is None else index[kept]
@@ -248,6 +248,11 @@ class Nystroem(KernelTransformer):
         margin = isinstance(self.landmarks, str) and self.landmarks == "margin"
         tags.target_tags.required = margin
         return tags
+
+
+def _gram(kernel: Any, rows: Any) -> np.ndarray:
+    """k(rows, rows); functions may need to be told so."""
+    return kernel(rows) if isinstance(kernel, Kernel) else kernel(rows, rows)
 
 
 def _factor(K: np.ndarray, dtype: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -7,6 +7,8 @@ probable class stays the one of the largest score.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from .._random import Stream
@@ -52,3 +54,23 @@ def probabilities(S: np.ndarray, a: float) -> np.ndarray:
     """(n, K) from scores (n, K), or (n, 2) from (n, 1)."""
     loss = log_loss(2 if S.shape[1] == 1 else S.shape[1])
     return loss.probabilities(S.astype(np.float64) * a)
+
+
+def gives_probabilities(self: Any) -> bool:
+    """Whether a classifier has `predict_proba`."""
+    if self.loss == "log" or self.calibrate:
+        return True
+    raise AttributeError(
+        f"predict_proba needs loss='log' or calibrate=True; this {type(self).__name__} "
+        f"has loss={self.loss!r}."
+    )
+
+
+def learns_in_parts(self: Any) -> bool:
+    """Whether it has `partial_fit`."""
+    if not self.calibrate:
+        return True
+    raise AttributeError(
+        "partial_fit cannot hold rows out as calibrate=True asks; use loss='log' for "
+        "probabilities."
+    )

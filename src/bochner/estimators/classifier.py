@@ -15,7 +15,13 @@ from ..execution.blocks import Blocks
 from ..execution.sources import ArraySource, Block, BlockSource, Source
 from ..linear.losses import Loss, Squared, SquaredHinge, log_loss
 from ..nystroem import Nystroem
-from .calibration import probabilities, split, temperature
+from .calibration import (
+    gives_probabilities,
+    learns_in_parts,
+    probabilities,
+    split,
+    temperature,
+)
 from .labels import Labels
 from .search import search_bandwidth
 from .solving import (
@@ -48,24 +54,6 @@ LOSSES: dict[str, Callable[[int], Loss]] = {
     "squared": Squared,
     "log": log_loss,
 }
-
-
-def _gives_probabilities(self: Any) -> bool:
-    if self.loss == "log" or self.calibrate:
-        return True
-    raise AttributeError(
-        f"predict_proba needs loss='log' or calibrate=True; this {type(self).__name__} "
-        f"has loss={self.loss!r}."
-    )
-
-
-def _learns_in_parts(self: Any) -> bool:
-    if not self.calibrate:
-        return True
-    raise AttributeError(
-        "partial_fit cannot hold rows out as calibrate=True asks; use loss='log' for "
-        "probabilities."
-    )
 
 
 class KernelClassifier(ClassifierMixin, BaseEstimator):
@@ -191,7 +179,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         """
         self._check()
         source, first = self._source(X, y, sample_weight)
-        keep = self.warm_start and hasattr(self, "coef_")
+        keep = self.warm_start and self._continues(first)
         transformer = self.features_ if keep else self._fitted_map(first)
         parts = training(self, source, transformer, first)
         start = self._start if keep else None
@@ -200,7 +188,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         self._incremental: Any = None
         return self
 
-    @available_if(_learns_in_parts)
+    @available_if(learns_in_parts)
     def partial_fit(
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
     ) -> Self:
@@ -227,11 +215,11 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         begun = getattr(self, "_incremental", None) is not None
         X, y = checked_rows(self, X, y, reset=not begun)
         weight = check_weight(type(self).__name__, sample_weight, X)
-        if not begun:
-            self._begin(X, y, weight, classes)
+        incremental = self._incremental if begun else self._begin(X, y, weight, classes)
         block = self._labels.block(X, y, weight)
-        parts = training(self, ArraySource(*block), self.features_, block)
-        self._set(parts, self._incremental.add(parts.rows, parts.raw))
+        parts = training(self, ArraySource(*block), self._map, block)
+        self._set(parts, incremental.add(parts.rows, parts.raw))
+        self._incremental = incremental
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
@@ -246,7 +234,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
             return self.classes_[(S[:, 0] > 0).astype(int)]
         return self.classes_[S.argmax(axis=1)]
 
-    @available_if(_gives_probabilities)
+    @available_if(gives_probabilities)
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities, (n, n_classes), in the order of `classes_`."""
         return probabilities(self._scores(X), self._temperature)
@@ -277,8 +265,8 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
             return BlockSource(X, self._labelled, n_rows), first
         X, y, weight = self._checked(X, y, sample_weight, True)
         self._set_labels(Labels.of([(y, weight)], self.class_weight))
-        block = self._labels.block(X, y, weight)
-        return canonical(*block), Block(X, block.y, weight)
+        first = Labels(self.classes_, None).block(X, y, weight)
+        return canonical(*self._labels.block(X, y, weight)), first
 
     def _checked(self, X: Any, y: Any, weight: Any, reset: bool) -> Block:
         if y is None:
@@ -344,11 +332,20 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
 
     def _set(self, parts: Training, linear: Linear) -> None:
         self.features_ = parts.transformer
+        self._fitted_features = repr(self.features)
         self.coef_ = linear.B.T
         self._columns = parts.raw.to_columns(linear.B)
         self.intercept_ = linear.intercept
         self.alpha_ = linear.alpha
         self.n_iter_ = linear.n_iter
+
+    def _continues(self, first: Block) -> bool:
+        """Whether the last fit was of the same classes and features."""
+        if not hasattr(self, "coef_"):
+            return False
+        n_outputs = 1 if len(self.classes_) == 2 else len(self.classes_)
+        same_map = self._fitted_features == repr(self.features)
+        return same_map and self.coef_.shape[0] == n_outputs
 
     @property
     def _start(self) -> np.ndarray:
@@ -370,7 +367,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         S = predicted(parts.transformer, B, linear.intercept, held.X)
         return temperature(S, held.y, held.weight)
 
-    def _begin(self, X: Any, y: Any, weight: Any, classes: Any) -> None:
+    def _begin(self, X: Any, y: Any, weight: Any, classes: Any) -> Incremental:
         """The first block of a stream: classes, map, and nothing learned yet."""
         name = type(self).__name__
         if classes is None and not hasattr(self, "classes_"):
@@ -381,9 +378,9 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         classes = self.classes_ if classes is None else classes
         self._set_labels(Labels.named(classes, self.class_weight))
         block = self._labels.block(X, y, weight)
-        self.features_ = self._fitted_map(Block(X, block.y, weight))
+        self._map = self._fitted_map(block)
         self._temperature = 1.0
-        self._incremental = Incremental(
+        return Incremental(
             name,
             self._loss,
             self._penalty,

@@ -141,7 +141,7 @@ def _evidence(
 
     −½ Σ over targets of n log(tᵀC⁻¹t) + log det C; M = Σ n aaᵀ/(tᵀa) − C⁻¹, a = C⁻¹t.
     """
-    n = w.sum()
+    n = len(w)
     factor, failed = lapack.dpotrf(K + 1.0 + np.diag(alpha / w), lower=1)
     if failed:
         return -np.inf, None

@@ -79,7 +79,7 @@ class Labels:
         if self.factors is not None:
             factors = self.factors[codes]
             weight = factors if weight is None else weight * factors
-        return Block(X, codes, weight)
+        return Block(X, codes, weight).present()
 
 
 def _factors(classes: np.ndarray, class_weight: Any, counts: Any) -> np.ndarray | None:
@@ -92,7 +92,13 @@ def _factors(classes: np.ndarray, class_weight: Any, counts: Any) -> np.ndarray 
                 f"{OWNER}: class_weight names {sorted(unknown, key=str)!r}, which is "
                 f"not among the classes {classes.tolist()}."
             )
-        return np.array([class_weight.get(label, 1.0) for label in classes.tolist()])
+        factors = [class_weight.get(label, 1.0) for label in classes.tolist()]
+        if not (np.isfinite(factors).all() and min(factors) >= 0 and max(factors) > 0):
+            raise ValueError(
+                f"{OWNER}: class_weight must be numbers ≥ 0, not all zero; got "
+                f"{class_weight!r}."
+            )
+        return np.array(factors, dtype=np.float64)
     check_option(OWNER, "class_weight", class_weight, (None, "balanced", "a dict"))
     if counts is None:
         raise ValueError(

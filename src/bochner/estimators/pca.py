@@ -12,7 +12,7 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_is_fitted
 
-from .._validation import FLOAT_NAMES, check_count
+from .._validation import FLOAT_NAMES, check_count, check_weight
 from ..execution.blocks import Blocks
 from ..execution.sources import ArraySource, Block, BlockSource, Source
 from ..linear.moments import Moments
@@ -90,7 +90,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.memory = memory
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit the map and the components.
 
         Parameters
@@ -98,28 +98,32 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         X : array or CSR matrix of shape (n, n_features), or `blocks`
         y : optional
             Handed to the map.
+        sample_weight : array of (n,), optional
 
         Returns
         -------
         self
         """
         check_count("KernelPCA", "n_components", self.n_components)
-        source, first = self._source(X)
+        source, first = self._source(X, sample_weight)
         self._moments: Moments | None = None
-        self.features_ = self._fitted_map(first.X, y)
-        self._add(source, first)
+        y = first.y if isinstance(X, Blocks) else y
+        self._add(source, first, self._fitted_map(first.X, y, first.weight))
+        self._moments = None
         return self
 
-    def partial_fit(self, X: Any, y: Any = None) -> Self:
-        """Take in one more block; the map is fitted on the first."""
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Take in one more block; the map is fitted on the first.
+
+        After `fit` a new stream begins.
+        """
         check_count("KernelPCA", "n_components", self.n_components)
         begun = getattr(self, "_moments", None) is not None
-        X = checked_rows(self, X, reset=not begun)
-        block = Block(X, np.empty(X.shape[0]), None)
+        block = self._checked(X, None, sample_weight, not begun)
         if not begun:
             self._moments = None
-            self.features_ = self._fitted_map(X, y)
-        self._add(ArraySource(*block), block)
+        features = self.features_ if begun else self._fitted_map(X, y, block.weight)
+        self._add(ArraySource(*block), block, features)
         return self
 
     def transform(self, X: Any) -> np.ndarray:
@@ -129,43 +133,46 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         shift = -self.components_ @ self.mean_
         return predicted(self.features_, self._columns, shift, X)
 
-    def _source(self, X: Any) -> tuple[Source, Block]:
+    def _source(self, X: Any, sample_weight: Any) -> tuple[Source, Block]:
         if isinstance(X, Blocks):
             first, _, n_rows = first_look(X, self._checked)
             return BlockSource(X, self._again, n_rows), first
-        block = self._checked(X, None, None, True)
+        block = self._checked(X, None, sample_weight, True)
         return ArraySource(*block), block
 
     def _checked(self, X: Any, y: Any, weight: Any, reset: bool) -> Block:
         X = checked_rows(self, X, reset=reset)
-        return Block(X, np.empty(X.shape[0]), None)
+        y = np.zeros(X.shape[0]) if y is None else np.asarray(y)
+        return Block(X, y, check_weight("KernelPCA", weight, X))
 
     def _again(self, X: Any, y: Any, weight: Any) -> Block:
         return self._checked(X, y, weight, False)
 
-    def _fitted_map(self, X: Any, y: Any) -> Any:
+    def _fitted_map(self, X: Any, y: Any, weight: Any) -> Any:
         rng = rng_of(self)
         if not is_automatic(self.features):
-            return fit_transformer(given_features(self, X.shape[0], rng), X, y, None)
-        rows = canonical(X, np.zeros(X.shape[0]), None)
+            features = given_features(self, X.shape[0], rng)
+            return fit_transformer(features, X, y, weight)
+        rows = canonical(X, np.zeros(X.shape[0]), weight)
         size = default_size(self, rows.n_rows)
         features = Nystroem(size, gamma="median", random_state=seed(rng, "map"))
-        return features.fit(X)
+        return features.fit(X, sample_weight=weight)
 
-    def _add(self, source: Source, first: Block) -> None:
-        parts = training(self, source, self.features_, first)
-        for F, _, weight in parts.rows.chunks():
-            if self._moments is None:
-                self._moments = Moments.zero(F.shape[1], 0)
-            F = mixed(F, parts.raw.mixing)
-            self._moments.add(F, np.empty((F.shape[0], 0)), weight)
-        assert self._moments is not None
+    def _add(self, source: Source, first: Block, features: Any) -> None:
+        parts = training(self, source, features, first)
         if self.n_components > parts.raw.n_columns:
             raise ValueError(
                 f"KernelPCA: n_components={self.n_components} is more than the "
                 f"{parts.raw.n_columns} features of the map; ask for fewer, or give a "
                 "larger map."
             )
+        for F, _, weight in parts.rows.chunks():
+            if self._moments is None:
+                self._moments = Moments.zero(F.shape[1], 0)
+            F = mixed(F, parts.raw.mixing)
+            self._moments.add(F, np.empty((F.shape[0], 0)), weight)
+        assert self._moments is not None
+        self.features_ = features
         found = components(self._moments, self.n_components)
         self.components_ = found.vectors.T
         self._columns = parts.raw.to_columns(found.vectors)

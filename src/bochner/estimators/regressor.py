@@ -7,11 +7,11 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from .._validation import check_option, check_weight
 from ..execution.blocks import Blocks
-from ..execution.features import FeatureRows, raw_features
+from ..execution.features import CHUNK_BYTES, FeatureRows, raw_features
 from ..execution.sources import ArraySource, Block, BlockSource, Source
 from ..linear.losses import Squared
 from ..linear.rows import mixed
@@ -149,8 +149,9 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from one more block; the map is fitted on the first.
 
-        Exact: any split of the rows gives what `fit` gives on the same map. Each call
-        solves for all blocks so far, in O(M³).
+        Exact: any split of the rows gives what `fit` gives on the same map (but that
+        equal rows in different blocks are not left out together when α is chosen). Each
+        call solves for all blocks so far, in O(M³). After `fit` a new stream begins.
         """
         self._check()
         self._add(self._checked(X, y, sample_weight, not self._begun))
@@ -194,10 +195,22 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
                 "KernelRegressor requires y to be passed, but the target y is None."
             )
         X, y = checked_rows(self, X, y, reset=reset, multi_output=True, y_numeric=True)
+        weight = check_weight(type(self).__name__, weight, X)
+        shape = y.shape[1:]
         if reset:
-            self._flat = y.ndim == 1
+            self._target_shape = shape
+        elif shape != self._target_shape:
+            raise ValueError(
+                "KernelRegressor: y of the first block had shape (n, "
+                f"{', '.join(map(str, self._target_shape))}) and this one "
+                f"{y.shape}; blocks must agree."
+            )
         y = y.reshape(len(y), -1).astype(np.float64)
-        return Block(X, y, check_weight(type(self).__name__, weight, X))
+        return Block(X, y, weight).present()
+
+    @property
+    def _flat(self) -> bool:
+        return self._target_shape == ()
 
     def _again(self, X: Any, y: Any, weight: Any) -> Block:
         return self._checked(X, y, weight, False)
@@ -223,7 +236,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         if fits_moments(parts.raw):
             sums = sums_of(loss, parts.rows, np.dtype(self.gram))
             return solve_ridge(sums, self.alpha, name, self.fit_intercept)
-        (first, *_) = parts.rows.source.blocks(1)
+        first = next(iter(parts.rows.source.blocks(1)))
         return solve_newton(
             loss,
             parts.rows,
@@ -241,7 +254,11 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         """A stream that passes only once: moments block by block."""
         self._incremental = None
         for item in X:
-            self._add(self._checked(*item, not self._begun))
+            if _num_samples(item[0]):
+                self._add(self._checked(*item, not self._begun))
+        if not self._begun:
+            raise ValueError("blocks: there are no rows.")
+        self._incremental = None
         return self
 
     @property
@@ -249,9 +266,10 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         return getattr(self, "_incremental", None) is not None
 
     def _add(self, block: Block) -> None:
-        if not self._begun:
-            self.features_ = self._fitted_map(block)
-            self._incremental = Incremental(
+        incremental = self._incremental if self._begun else None
+        if incremental is None:
+            self._map = self._fitted_map(block)
+            incremental = Incremental(
                 type(self).__name__,
                 Squared(),
                 self.alpha,
@@ -259,9 +277,9 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
                 self.gram,
                 attrgetter("size"),
             )
-        source = ArraySource(*block)
-        parts = training(self, source, self.features_, block)
-        self._set(parts, self._incremental.add(parts.rows, parts.raw))
+        parts = training(self, ArraySource(*block), self._map, block)
+        self._set(parts, incremental.add(parts.rows, parts.raw))
+        self._incremental = incremental
 
     def _set(self, parts: Training, linear: Linear) -> None:
         self.features_ = parts.transformer
@@ -270,6 +288,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.intercept_ = float(self._b[0]) if self._flat else self._b
         self.alpha_ = linear.alpha
         self._posterior: Any = None
+        for name in ("noise_", "log_marginal_likelihood_"):
+            self.__dict__.pop(name, None)
         if linear.path is not None:
             noise = linear.path.noise(linear.alpha)
             self.noise_ = float(noise[0]) if self._flat else noise
@@ -279,7 +299,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     def _leverage(self, X: Any) -> np.ndarray:
         """φᵀ(FᵀF + αI)⁻¹φ of rows X about the mean, and 1/n for the intercept, (n,)."""
         raw = raw_features(self.features_, X)
-        rows = FeatureRows(ArraySource(X, np.empty(X.shape[0])), raw, 128 << 20)
+        rows = FeatureRows(ArraySource(X, np.empty(X.shape[0])), raw, CHUNK_BYTES)
         parts = [
             self._posterior.leverage(mixed(chunk.F, raw.mixing))
             for chunk in rows.chunks()

@@ -133,7 +133,9 @@ def solve_newton(
             if 2 * n >= size:
                 report(f"start: {n} rows")
                 part = rows.sample(n)
-                start = newton(loss, part, fixed, start, tol=START_TOL, **control).B
+                found = newton(loss, part, fixed, start, tol=START_TOL, **control)
+                # what a part separates for good may be far from the whole's solution
+                start = found.B if found.gain <= START_TOL else start
     small = rows.n_rows * size <= SMALL
     aim = min(tol, SMALL_TOL[rows.dtype.name]) if small else tol
     report(f"all {rows.n_rows} rows")

@@ -14,7 +14,11 @@ from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils import assert_all_finite
-from sklearn.utils.validation import has_fit_parameter, validate_data
+from sklearn.utils.validation import (
+    _num_samples,
+    has_fit_parameter,
+    validate_data,
+)
 
 from .._distances import as_float64
 from .._random import Stream, as_stream
@@ -78,9 +82,7 @@ def canonical(X: Any, y: np.ndarray, weight: np.ndarray | None) -> ArraySource:
 
     So repeated rows and integer weights are one and the same to all that follows.
     """
-    if weight is not None and (weight == 0).any():
-        kept = np.flatnonzero(weight)
-        X, y, weight = X[kept], y[kept], weight[kept]
+    X, y, weight = Block(X, y, weight).present()
     n = X.shape[0]
     if n > SORTED_ROWS:
         return ArraySource(X, y, weight)
@@ -98,6 +100,8 @@ def first_look(
     """The first block, (y, weight) of all, and the number of rows: one pass."""
     first, targets, n_rows = None, [], 0
     for X, y, weight in source:
+        if not _num_samples(X):
+            continue
         block = check(X, y, weight, first is None)
         first = block if first is None else first
         targets.append((block.y, block.weight))
@@ -170,7 +174,8 @@ def given_features(owner: Any, n: int, rng: Stream | None) -> Any:
                 f"{', '.join(map(repr, METHODS))}, a number of components, a "
                 f"transformer or None; got {features!r}."
             )
-        features = METHODS[features](default_size(owner, n) // 2 * 2 or 1)
+        size = default_size(owner, n if features == "nystroem" else max(n, SIZES[0]))
+        features = METHODS[features](size // 2 * 2 or 1)
     elif not hasattr(features, "transform") or not hasattr(features, "fit"):
         raise TypeError(
             f"{type(owner).__name__}: features must be a transformer, a method's name, "
@@ -190,18 +195,24 @@ def seeded(transformer: Any, rng: Stream | None) -> Any:
 
 
 def fit_transformer(transformer: Any, X: Any, y: Any, weight: Any) -> Any:
-    """Fit the map, with weights where it takes them."""
+    """Fit the map on rows of positive weight, with weights where it takes them."""
     if isinstance(transformer, FrozenEstimator):
         return transformer
-    parameters = {}
-    if weight is not None:
-        last = transformer[-1] if isinstance(transformer, Pipeline) else transformer
-        if has_fit_parameter(last, "sample_weight"):
-            name = "sample_weight"
-            if isinstance(transformer, Pipeline):
-                name = f"{transformer.steps[-1][0]}__sample_weight"
-            parameters[name] = weight
-    return transformer.fit(X, y, **parameters)
+    if weight is None:
+        return transformer.fit(X, y)
+    kept = np.flatnonzero(weight)
+    if len(kept) < len(weight):
+        X, weight = X[kept], weight[kept]
+        y = None if y is None else y[kept]
+    steps = {"": transformer}
+    if isinstance(transformer, Pipeline):
+        steps = {f"{name}__": step for name, step in transformer.steps}
+    weights = {
+        f"{name}sample_weight": weight
+        for name, step in steps.items()
+        if has_fit_parameter(step, "sample_weight")
+    }
+    return transformer.fit(X, y, **weights)
 
 
 def deviations(X: Any, weight: Any) -> np.ndarray:

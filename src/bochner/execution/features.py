@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.pipeline import Pipeline
 
 from .._random import Stream
+from .._validation import check_rows
 from ..linear.rows import Chunk
 from ..nystroem import NystroemMap
 from .sources import Source
@@ -47,7 +48,8 @@ def raw_features(transformer: Any, X: Any) -> RawFeatures:
     if isinstance(transformer, Pipeline):
         before, last = transformer[:-1], transformer[-1]
         if hasattr(last, "feature_map_") and len(transformer) > 1:
-            inner = raw_features(last, before.transform(X[:1]))
+            first = check_rows(before.transform(X[:1]), "features")
+            inner = raw_features(last, first)
             return _after(before.transform, inner)
     feature_map = getattr(transformer, "feature_map_", None)
     if isinstance(feature_map, NystroemMap):
@@ -57,28 +59,37 @@ def raw_features(transformer: Any, X: Any) -> RawFeatures:
         )
     if feature_map is not None:
         make = feature_map.astype(X.dtype)
+    else:
+        make = _checked(transformer)
     first = make(X[:1])
-    _check_features(transformer, first)
     return RawFeatures(make, first.shape[1], np.result_type(first.dtype, np.float32))
 
 
 def _after(before: Callable[[Any], Any], inner: RawFeatures) -> RawFeatures:
     make = inner.make
     return RawFeatures(
-        lambda X: make(before(X)),
+        lambda X: make(check_rows(before(X), "features")),
         inner.n_columns,
         inner.dtype,
         inner.mixing,
     )
 
 
-def _check_features(transformer: Any, F: Any) -> None:
-    if not hasattr(F, "dtype") or F.dtype.kind != "f":
-        raise ValueError(
-            f"{type(transformer).__name__} gives features of type "
-            f"{getattr(F, 'dtype', type(F).__name__)}; learners need floating ones "
-            "(for integer codes ask the map for output='onehot')."
-        )
+def _checked(transformer: Any) -> Callable[[Any], Any]:
+    """`transform` of a map that is not ours: floating, finite, an array or CSR."""
+
+    def make(X: Any) -> Any:
+        F = transformer.transform(X)
+        kind = getattr(F, "dtype", None)
+        if kind is not None and kind.kind in "iub":
+            raise ValueError(
+                f"{type(transformer).__name__} gives features of type {kind}; learners "
+                "need floating ones (for integer codes ask the map for "
+                "output='onehot')."
+            )
+        return check_rows(F, type(transformer).__name__)
+
+    return make
 
 
 @dataclass

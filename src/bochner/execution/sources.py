@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils.validation import _num_samples
 
 from ..feature_map import rows_of
 from .blocks import Blocks
@@ -19,6 +20,13 @@ class Block(NamedTuple):
     X: Any
     y: np.ndarray
     weight: np.ndarray | None
+
+    def present(self) -> Block:
+        """Without the rows that weigh nothing."""
+        if self.weight is None or self.weight.all():
+            return self
+        kept = np.flatnonzero(self.weight)
+        return Block(self.X[kept], self.y[kept], self.weight[kept])
 
 
 class Source(Protocol):
@@ -68,15 +76,17 @@ class BlockSource:
     n_rows: int
 
     def blocks(self, rows: int) -> Iterator[Block]:
-        for item in self.source:
-            block = self.validate(*item)
-            if block.X.shape[0]:
-                yield from ArraySource(*block).blocks(rows)
+        for block in self._blocks():
+            yield from ArraySource(*block).blocks(rows)
+
+    def _blocks(self) -> Iterator[Block]:
+        for X, y, weight in self.source:
+            if _num_samples(X):
+                yield self.validate(X, y, weight)
 
     def take(self, places: np.ndarray) -> Block:
         parts, start = [], 0
-        for item in self.source:
-            block = self.validate(*item)
+        for block in self._blocks():
             stop = start + block.X.shape[0]
             inside = places[(places >= start) & (places < stop)] - start
             if len(inside):
@@ -88,13 +98,12 @@ class BlockSource:
 def join(parts: list[Block]) -> Block:
     """Blocks one below the other."""
     X = [part.X for part in parts]
-    stack = sparse.vstack if sparse.issparse(X[0]) else np.concatenate
     weighted = any(part.weight is not None for part in parts)
     weights = [
         np.ones(len(part.y)) if part.weight is None else part.weight for part in parts
     ]
     return Block(
-        stack(X),
+        sparse.vstack(X, "csr") if any(map(sparse.issparse, X)) else np.concatenate(X),
         np.concatenate([part.y for part in parts]),
         np.concatenate(weights) if weighted else None,
     )

@@ -20,7 +20,7 @@ from .moments import add_gram, solve_positive
 from .preconditioner import Preconditioner, preconditioner
 from .rows import Chunk, Rows, mixed, multiply, reduce_rows
 
-STEPS = 2.0 ** -np.arange(6)
+STEPS = 2.0 ** -np.array([0, 1, 2, 4, 6, 8, 10, 12])
 """Step lengths that one pass tries."""
 
 CG_STEPS = {False: 40, True: 500}
@@ -32,6 +32,9 @@ end, unless the loss is quadratic."""
 
 DIRECT_OPERATIONS = 3e9
 """n M² up to which a direction is solved for directly."""
+
+STUCK = 1e-4
+"""Promised gain, relative, that cannot be rounding."""
 
 NARROW_SHARE = 0.6
 """Share of rows with curvature below which they are copied to be kept together."""
@@ -89,8 +92,10 @@ def newton(
         report(f"step {step}: objective {value.sum():.6g}, {problem.n_passes} passes")
         length = problem.line_search(B, D, value)
         B = B + length * D
-        # no length that gains: rounding is all that is left
-        left = float(gain.sum() / max(value.sum(), TINY)) if length.any() else 0.0
+        left = float(gain.sum() / max(value.sum(), TINY))
+        if not length.any():
+            # rounding is all that is left, unless much was promised
+            return Solution(B, step, problem.n_passes, left if left > STUCK else 0.0)
     return Solution(B, step, problem.n_passes, left)
 
 

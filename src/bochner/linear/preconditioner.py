@@ -63,7 +63,7 @@ def inverted(P: np.ndarray) -> np.ndarray:
     factor, failed = potrf(P, lower=0)
     # rounding must not make it indefinite
     ridge = np.finfo(P.dtype).eps * np.trace(P)
-    while failed:
+    while failed and np.isfinite(ridge):
         P[np.diag_indices_from(P)] += ridge
         ridge *= 10
         factor, failed = potrf(P, lower=0)

@@ -16,6 +16,9 @@ EQUAL = 1e-6
 EXACT = 1e-10
 """Share of the targets' squares below which a residual is rounding."""
 
+ALONE = 1e-6
+"""One less the leverage of a row below which nothing but itself fits it."""
+
 TINY = np.finfo(np.float64).tiny
 
 RANGE = 1e-11, 1e1
@@ -58,6 +61,7 @@ class RidgePath:
         self._mean_f = moments.f / moments.weight if intercept else np.zeros(len(G))
         self._mean_t = moments.t / moments.weight if intercept else np.zeros(b.shape[1])
         self.n_rows = moments.size if size is None else size
+        self._weight = moments.weight
         self._intercept = intercept
         self._G = G
         self._factor(G)
@@ -140,7 +144,7 @@ class RidgePath:
         −½ Σ over targets of n log(2πσ²) + log det(I + FFᵀ/α) + n; with an intercept
         of the targets about their mean, with n − 1.
         """
-        n = self.n_rows - (1.0 if self._intercept else 0.0)
+        n = max(self.n_rows - (1.0 if self._intercept else 0.0), 1.0)
         x = self._solved(alpha)
         explained = (self._z * x).sum(axis=0)
         variance = np.maximum(self._tt - explained, EXACT * self._tt) / n
@@ -154,7 +158,7 @@ class RidgePath:
         H[np.diag_indices_from(H)] += alpha
         factor, failed = lapack.dpotrf(H, lower=0)
         ridge = np.finfo(float).eps * np.trace(H)
-        while failed:
+        while failed and np.isfinite(ridge):
             H[np.diag_indices_from(H)] += ridge
             ridge *= 10
             factor, failed = lapack.dpotrf(H, lower=0)
@@ -165,21 +169,28 @@ class RidgePath:
     def best(self, sample: RowSample, candidates: np.ndarray | None = None) -> float:
         """The α of least leave-one-out error: of candidates, or two a decade.
 
-        Without candidates from the α of least `gcv` uphill or downhill. Of about equal
-        ones the largest, so that rounding does not choose.
+        Of about equal ones the largest, so that rounding does not choose.
         """
         rotated = self._rotated(sample)
-        if candidates is None:
-            return self._walk(sample, rotated)
-        alphas = np.sort(candidates)[::-1]
-        errors = np.array([self._left_out(sample, rotated, a) for a in alphas])
-        return float(alphas[np.flatnonzero(errors <= (1 + EQUAL) * errors.min())[0]])
+
+        def least(alphas: np.ndarray) -> float:
+            alphas = np.sort(alphas)[::-1]
+            errors = np.array([self._left_out(sample, rotated, a) for a in alphas])
+            return float(alphas[np.argmax(errors <= (1 + EQUAL) * errors.min())])
+
+        if candidates is not None:
+            return least(candidates)
+        top = np.log10(max(self.eigenvalues[-1], TINY / RANGE[0]))
+        low, high = np.floor(top + np.log10(RANGE))
+        decade = np.log10(least(10.0 ** np.arange(low, high + 1)))
+        return least(10.0 ** (decade + np.array([-0.5, 0.0, 0.5])))
 
     def leave_one_out(self, sample: RowSample, alpha: float) -> float:
         """Σ w (t − prediction without the row)² over the sampled rows, exactly.
 
-        The residual of a row over 1 less its leverage. O(s M) an α once the rows are
-        rotated, in O(s M²).
+        The residual of a row over 1 less its leverage, which is that of all its weight:
+        equal rows that were merged into one are left out together. Infinite where a row
+        is fitted by itself alone. O(s M) an α once rows are rotated, in O(s M²).
         """
         return self._left_out(sample, self._rotated(sample), alpha)
 
@@ -192,28 +203,9 @@ class RidgePath:
         assert sample.T is not None and sample.weight is not None
         residual = sample.T - self._mean_t - rotated.T @ self._solved(alpha)
         leverage = np.einsum("ij,ij->j", rotated, self._solve(alpha, rotated))
-        leverage += 1 / self.n_rows if self._intercept else 0.0
-        left = residual / np.maximum(1 - leverage, EXACT)[:, None]
-        total = float(sample.weight @ (left**2).sum(axis=1))
+        leverage += 1 / self._weight if self._intercept else 0.0
+        left = 1 - sample.weight * leverage
+        if left.min() < ALONE:
+            return np.inf
+        total = float(sample.weight @ ((residual / left[:, None]) ** 2).sum(axis=1))
         return max(total, EXACT * float(self._tt.sum()))
-
-    def _walk(self, sample: RowSample, rotated: np.ndarray) -> float:
-        """Over powers of √10, from the best by `gcv` while the error falls."""
-        top = np.log10(max(self.eigenvalues[-1], TINY / RANGE[0]))
-        low, high = np.floor(2 * (top + np.log10(RANGE))).astype(int)
-        gcv = [self.gcv(10.0 ** (k / 2)) for k in range(low, high + 1)]
-        place = low + int(np.argmin(gcv))
-        errors: dict[int, float] = {}
-
-        def error(k: int) -> float:
-            if not low <= k <= high:
-                return np.inf
-            if k not in errors:
-                errors[k] = self._left_out(sample, rotated, 10.0 ** (k / 2))
-            return errors[k]
-
-        while error(place + 1) <= (1 + EQUAL) * error(place):
-            place += 1
-        while error(place - 1) < (1 - EQUAL) * error(place):
-            place -= 1
-        return float(10.0 ** (place / 2))

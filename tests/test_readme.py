@@ -3,6 +3,9 @@
 import re
 from pathlib import Path
 
+import numpy as np
+from sklearn.metrics.pairwise import euclidean_distances
+
 README = Path(__file__).parents[1] / "README.md"
 BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
 SAID = re.compile(r"^print\(.*\)  # ([\d(T].*)$")
@@ -24,4 +27,8 @@ def test_examples(capsys):
                 assert found == said[1], line
                 checked += 1
     assert checked >= 8
-    assert namespace["k"] == 845 and namespace["kept"].shape == (200, 845)
+    wide, kept = namespace["wide"], namespace["kept"]
+    assert kept.shape == (200, namespace["k"]) == (200, 845)
+    pairs = np.triu_indices(200, k=1)
+    squares = [euclidean_distances(rows, squared=True)[pairs] for rows in (kept, wide)]
+    assert abs(squares[0] / squares[1] - 1).max() < 0.3

@@ -13,7 +13,8 @@ from bochner._random import Stream
 from bochner.feature_map import project
 from bochner.laws import Normal
 from bochner.projections import SORF, Dense
-from bochner.projections.auto import BUTTERFLY_NS, CSR_NS, DENSE_NS, WORTH
+from bochner.projections.auto import WORTH
+from bochner.projections.costs import BUTTERFLY_NS, CSR_NS, DENSE_NS
 from bochner.projections.hadamard import padded
 
 from .timing import interleaved, print_table

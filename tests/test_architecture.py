@@ -23,6 +23,7 @@ LAYERS = [
     {"_transformer"},
     {"_columns"},
     {"landmarks"},
+    {"compression"},
     {"maps", "nystroem"},
     {"methods", "metrics"},
     {"linear"},

@@ -209,7 +209,11 @@ BAD = [
     ),
     ({"projection": projections.Dense}, TypeError, "or a Projection object"),
     ({"nonlinearity": "tanh"}, ValueError, "nonlinearity must be one of 'cos_sin'"),
-    ({"compression": "zip"}, ValueError, "compression must be None, got 'zip'"),
+    (
+        {"compression": "zip"},
+        ValueError,
+        "compression must be one of 'giga', 'frank_wolfe', 'jl', or a Comp",
+    ),
     ({"random_state": -3}, ValueError, "random_state must not be negative"),
     ({"kernel": kernels.Spherical(1.0)}, ValueError, "at most 3 features, got 4"),
 ]

@@ -1,7 +1,7 @@
 """bochner: kernel machines at any scale.
 
     law ──► projection ──► linear map ──► nonlinearity ──► weights ──► linear learner
-    (kernel)   (spec)        (value)
+    (kernel)   (spec)        (value)                       (compression)
 
 A kernel has a spectral law; a projection draws frequencies from it; a nonlinearity
 turns phases into features whose inner products approximate the kernel. Every part can
@@ -9,6 +9,7 @@ be exchanged by itself, by name or by object.
 """
 
 from . import (
+    compression,
     datasets,
     kernels,
     methods,
@@ -33,6 +34,7 @@ __all__ = [
     "RandomFeatures",
     "RandomProjection",
     "blocks",
+    "compression",
     "datasets",
     "kernels",
     "methods",

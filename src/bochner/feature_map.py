@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -10,16 +11,19 @@ from scipy import sparse
 
 from ._threads import Step, block_rows, for_row_blocks
 from .nonlinearities import SampledNonlinearity
-from .projections import LinearMap
+from .projections import Compose, LinearMap
 from .projections.base import check_input
 
 FINITE_ENTRIES = 1 << 18
 """Entries looked at in one step of the search for NaN."""
 
+Writer = Callable[[Any, np.ndarray], None]
+"""Writes the features of a block of rows into an array."""
+
 
 @dataclass(frozen=True, eq=False)
 class FeatureMap:
-    """φ(x) = weights ∘ nonlinearity(W x): an immutable, pure function of each row.
+    """φ(x) = √weights ∘ nonlinearity(W x): an immutable, pure function of each row.
 
     Rows are walked in blocks that fit the cache: project, apply the nonlinearity, write
     the output once. Memory: the output and one block of projections per thread; where
@@ -29,21 +33,36 @@ class FeatureMap:
     ----------
     linear : LinearMap of shape (n_projections, n_features)
     nonlinearity : SampledNonlinearity
-    weights : array of (n_components,), optional
-        Multiplies the features; None for one.
+    amplitudes : array of (n_components,), optional
+        √weights, which multiplies the features; None for one.
     """
 
     linear: LinearMap
     nonlinearity: SampledNonlinearity
-    weights: np.ndarray | None = None
+    amplitudes: np.ndarray | None = None
 
     @property
     def n_components(self) -> int:
         return self.nonlinearity.n_out
 
     @property
+    def weights_(self) -> np.ndarray:
+        """What each feature counts for in inner products, (n_components,): plain is 1.
+
+        ⟨φ(x), φ(y)⟩ = Σ_j weights_j z_j(x) z_j(y), z normalised for n_components.
+        """
+        if self.amplitudes is None:
+            return np.ones(self.n_components)
+        return np.square(self.amplitudes, dtype=np.float64)
+
+    @property
     def dtype(self) -> np.dtype:
         return self.linear.dtype
+
+    @property
+    def work_columns(self) -> int:
+        """Numbers per row that a block holds at a time."""
+        return self.linear.work_columns
 
     def astype(self, dtype: Any) -> Self:
         """The same map computing in another floating type."""
@@ -52,7 +71,7 @@ class FeatureMap:
         return type(self)(
             self.linear.astype(dtype),
             self.nonlinearity.astype(dtype),
-            None if self.weights is None else self.weights.astype(dtype),
+            None if self.amplitudes is None else self.amplitudes.astype(dtype),
         )
 
     def __call__(self, X: Any) -> np.ndarray:
@@ -60,22 +79,58 @@ class FeatureMap:
         check_all_rows(X, self.linear.shape[1])
         return self.astype(X.dtype)._apply(X)
 
+    def keep(self, units: np.ndarray, weights: np.ndarray) -> FeatureMap:
+        """√w_u φ_u of some units u alone: frequencies, or what else shares a weight.
+
+        The others are never computed again where W's rows stand alone (see
+        `LinearMap.select`).
+        """
+        kept, rows = self.nonlinearity.select(units)
+        # both nonlinearities divide by √(their number of units): undo one, do the other
+        share = kept.n_units / self.nonlinearity.n_units
+        n_parts = kept.n_out // kept.n_units
+        amplitudes = np.tile(np.sqrt(share * weights), n_parts)
+        if self.amplitudes is not None:
+            parts = self.amplitudes.reshape(n_parts, -1)
+            amplitudes *= parts[:, units].ravel()
+        return FeatureMap(self.linear.select(rows), kept, amplitudes.astype(self.dtype))
+
+    def split(self) -> tuple[LinearMap, FeatureMap]:
+        """The two stages of compressive features: P, and the map of measurements P x.
+
+        φ(x) = second(P x). `P.apply(X)` measures rows, `P.to_dense()` is the matrix,
+        (p, n_features); `second` takes measurements made anywhere.
+        """
+        if not isinstance(self.linear, Compose):
+            raise TypeError(
+                "split: this feature map has one stage only; compressive features have "
+                "two: methods.compressive(…), or projection=projections.Compressive(p)."
+            )
+        return self.linear.inner, replace(self, linear=self.linear.outer)
+
+    def writer(self, rows: int) -> Writer:
+        """A function that writes the features of up to `rows` rows, with own scratch.
+
+        Rows are of the map's floating type, in a form that `check_all_rows` lets pass.
+        """
+        scratch = np.empty((rows, self.linear.shape[0]), dtype=self.dtype)
+
+        def write(X: Any, out: np.ndarray) -> None:
+            Z = scratch[: X.shape[0]]
+            self.linear.apply(X, out=Z)
+            self.nonlinearity(Z, out)
+            if self.amplitudes is not None:
+                out *= self.amplitudes
+
+        return write
+
     def _apply(self, X: Any) -> np.ndarray:
-        n_projections = self.linear.shape[0]
-        rows = block_rows(self.linear.work_columns, self.dtype.itemsize)
+        rows = block_rows(self.work_columns, self.dtype.itemsize)
         F = np.empty((X.shape[0], self.n_components), dtype=self.dtype)
 
         def make_step() -> Step:
-            scratch = np.empty((min(rows, len(F)), n_projections), dtype=self.dtype)
-
-            def step(block: slice) -> None:
-                Z = scratch[: block.stop - block.start]
-                self.linear.apply(rows_of(X, block), out=Z)
-                self.nonlinearity(Z, F[block])
-                if self.weights is not None:
-                    F[block] *= self.weights
-
-            return step
+            write = self.writer(min(rows, len(F)))
+            return lambda block: write(rows_of(X, block), F[block])
 
         for_row_blocks(make_step, len(F), rows, self.n_components)
         return F

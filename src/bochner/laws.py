@@ -53,6 +53,10 @@ class Law:
         """E cos ωᵀδ from distances D of any shape, which it may overwrite."""
         raise NotImplementedError
 
+    def second_moment(self, d: int) -> float:
+        """E‖ω‖² in R^d: infinite unless a law says otherwise."""
+        return np.inf
+
 
 class ScaleMixture(Law):
     """ω = scale · t · g with g ~ N(0, I_d) and one multiplier t per frequency.
@@ -65,6 +69,13 @@ class ScaleMixture(Law):
     def _multiplier(self, u: np.ndarray) -> np.ndarray:
         """t from uniform numbers."""
         raise NotImplementedError
+
+    def _multiplier_square(self) -> float:
+        """E t²."""
+        return 1.0
+
+    def second_moment(self, d: int) -> float:
+        return self.scale**2 * self._multiplier_square() * d
 
     def n_uniforms(self, d: int) -> int:
         return d + 1
@@ -126,6 +137,9 @@ class Student(ScaleMixture):
     def _multiplier(self, u: np.ndarray) -> np.ndarray:
         gamma = np.maximum(gammaincinv(self.nu, u), np.finfo(np.float64).tiny)
         return np.sqrt(self.nu / gamma)
+
+    def _multiplier_square(self) -> float:
+        return self.nu / (self.nu - 1) if self.nu > 1 else np.inf
 
     def characteristic(self, D: np.ndarray) -> np.ndarray:
         # far beyond its reach the profile is 0: keep ∞ · 0 away

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from ._random import Stream, as_stream
 from ._transformer import KernelTransformer, RowTransformer
 from ._validation import check_count, check_weight
+from .compression import COMPRESSIONS, Compression
 from .feature_map import FeatureMap, project
 from .kernels import Kernel
 from .nonlinearities import NONLINEARITIES, Nonlinearity
@@ -39,8 +40,9 @@ class RandomFeatures(KernelTransformer):
         and error: see `projections.auto.choose`.
     nonlinearity : Nonlinearity or name, default "cos_sin"
         "cos_sin" (all cosines, then all sines) or "cos" (random biases).
-    compression : None
-        No further compression of the drawn features.
+    compression : Compression, name or None
+        What makes fewer features of many candidates: "giga", "frank_wolfe" or "jl" (see
+        `compression`). n_components is then what is kept.
     random_state : int, RandomState or None
         Fixes every draw. A map of m frequencies is a prefix of one of 2m.
 
@@ -50,8 +52,11 @@ class RandomFeatures(KernelTransformer):
         The limit kernel, its bandwidth resolved.
     projection_ : Projection
         The projection used, with nothing left automatic.
+    compression_ : Selection, Sketch or None
+        What the compression learned: kept candidates, weights and the error on the way.
     feature_map_ : FeatureMap
-        The sampled map, a function of blocks of rows.
+        The sampled map, a function of blocks of rows; its `weights_` are what features
+        count for.
     n_features_in_ : int
 
     Notes
@@ -105,7 +110,8 @@ class RandomFeatures(KernelTransformer):
         X : array or CSR matrix of shape (n, n_features)
         y : ignored
         sample_weight : array of (n,), optional
-            A row of weight w counts as w rows in the rule for the bandwidth.
+            A row of weight w counts as w rows in the rule for the bandwidth, and in
+            what a compression learns.
 
         Returns
         -------
@@ -113,33 +119,56 @@ class RandomFeatures(KernelTransformer):
         """
         X = self._validated(X, reset=True)
         weight = check_weight(type(self).__name__, sample_weight, X)
-        nonlinearity, projection = self._parts()
+        nonlinearity, projection, compression = self._parts()
         factors = projection.input_factors(X)
         kernel = _resolved(self._kernel(nonlinearity), X, factors, weight)
-        law = kernel.spectral_law()
-        n = nonlinearity.n_projections(self.n_components)
-
+        self.kernel_ = nonlinearity.limit_kernel(kernel)
+        self.compression_: Any = None
         rng = as_stream(self.random_state)
+        if compression is None:
+            n = self.n_components
+            drawn = self._drawn(X, kernel, nonlinearity, projection, n, rng)
+            self.feature_map_: Any = drawn.astype(X.dtype)
+            return self
+        n = compression.n_drawn(self.n_components)
+        drawn = self._drawn(X, kernel, nonlinearity, projection, n, rng)
+        self.compression_ = compression.learn(
+            drawn, self.n_components, X, self.kernel_, weight, rng.child("compression")
+        )
+        self.feature_map_ = self.compression_.compressed(drawn).astype(X.dtype)
+        return self
+
+    def _drawn(
+        self,
+        X: Any,
+        kernel: Kernel,
+        nonlinearity: Nonlinearity,
+        projection: Projection,
+        n_drawn: int,
+        rng: Stream,
+    ) -> FeatureMap:
+        """A map of n_drawn columns in float64: the map itself, or the candidates."""
+        n = nonlinearity.n_projections(n_drawn)
+        law = kernel.spectral_law()
         seen = _scaled_sample(X, kernel.input_scale)
         self.projection_ = projection.resolve(seen, law, n, rng.child("resolve"))
         linear = self.projection_.sample(law, n, X.shape[1], rng.child("projection"))
         if kernel.input_scale is not None:
             linear = linear.scale_columns(kernel.input_scale)
         sampled = nonlinearity.sample(n, rng.child("nonlinearity"))
-        weights = _weights(self.projection_.amplitude, sampled.n_out)
-        self.kernel_ = nonlinearity.limit_kernel(kernel)
-        self.feature_map_ = FeatureMap(linear, sampled, weights).astype(X.dtype)
-        return self
+        amplitudes = _amplitudes(self.projection_.amplitude, sampled.n_out)
+        return FeatureMap(linear, sampled, amplitudes)
 
-    def _parts(self) -> tuple[Nonlinearity, Projection]:
-        if self.compression is not None:
-            raise ValueError(
-                f"RandomFeatures: compression must be None, got {self.compression!r}."
-            )
+    def _parts(self) -> tuple[Nonlinearity, Projection, Compression | None]:
         check_count("RandomFeatures", "n_components", self.n_components)
         nonlinearity = self._part("nonlinearity", NONLINEARITIES, Nonlinearity)
+        nonlinearity = nonlinearity.resolve(self.n_components)
+        nonlinearity.n_projections(self.n_components)  # or an error, before any work
         projection = self._part("projection", PROJECTIONS, Projection)
-        return nonlinearity.resolve(self.n_components), projection
+        compression = None
+        if self.compression is not None:
+            compression = self._part("compression", COMPRESSIONS, Compression)
+        return nonlinearity, projection, compression
 
     def _kernel(self, nonlinearity: Nonlinearity) -> Kernel:
         if self.kernel is None:
@@ -235,5 +264,5 @@ def _scaled_rows(X: Any) -> np.ndarray:
     return Stream(0).child("scaled").subset(X.shape[0], SCALED_ROWS)
 
 
-def _weights(amplitude: float, n_components: int) -> np.ndarray | None:
+def _amplitudes(amplitude: float, n_components: int) -> np.ndarray | None:
     return None if amplitude == 1 else np.full(n_components, float(amplitude))

@@ -23,10 +23,16 @@ from .kernels import Gaussian, Kernel
 
 
 class SampledNonlinearity:
-    """A pure function of projected rows: Z, (n, n_in), to features, (n, n_out)."""
+    """A pure function of projected rows: Z, (n, n_in), to features, (n, n_out).
+
+    Features come in n_units units that share a weight, such as the cosine and the sine
+    of one frequency: the first part of every unit, then the second, and so on. They are
+    divided by √n_units.
+    """
 
     n_in: int
     n_out: int
+    n_units: int
 
     def __call__(self, Z: np.ndarray, out: np.ndarray) -> None:
         """Write the features of the C-contiguous block Z into `out`."""
@@ -34,6 +40,10 @@ class SampledNonlinearity:
 
     def astype(self, dtype: Any) -> Self:
         """The same function in another floating type."""
+        raise NotImplementedError
+
+    def select(self, units: np.ndarray) -> tuple[SampledNonlinearity, np.ndarray]:
+        """The nonlinearity of some units, and the projections that they take."""
         raise NotImplementedError
 
 
@@ -84,9 +94,9 @@ class CosSin(Nonlinearity):
         n_components = super().n_projections(n_components)
         if n_components % 2:
             raise ValueError(
-                "CosSin: n_components must be even, one cosine and one sine per "
-                f"frequency, got {n_components}; take {n_components + 1}, or "
-                "nonlinearity='cos'."
+                "CosSin: n_components, and n_candidates where there are any, must be "
+                "even, one cosine and one sine per frequency; got "
+                f"{n_components}; take {n_components + 1}, or nonlinearity='cos'."
             )
         return n_components // 2
 
@@ -121,12 +131,19 @@ class SampledCosSin(SampledNonlinearity):
     def n_out(self) -> int:  # type: ignore[override]
         return 2 * self.n_in
 
+    @property
+    def n_units(self) -> int:  # type: ignore[override]
+        return self.n_in
+
     def __call__(self, Z: np.ndarray, out: np.ndarray) -> None:
         # m frequencies, each with cos² + sin² = 1: divide by √m for unit length
         cos_sin(Z, Z.dtype.type(self.n_in**-0.5), out)
 
     def astype(self, dtype: Any) -> Self:
         return self
+
+    def select(self, units: np.ndarray) -> tuple[SampledCosSin, np.ndarray]:
+        return SampledCosSin(len(units)), units
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,6 +160,10 @@ class SampledCos(SampledNonlinearity):
     def n_out(self) -> int:  # type: ignore[override]
         return self.biases.size
 
+    @property
+    def n_units(self) -> int:  # type: ignore[override]
+        return self.biases.size
+
     def __call__(self, Z: np.ndarray, out: np.ndarray) -> None:
         # E cos² = ½ over the phase: √(2/M) gives unit length on average
         scale = Z.dtype.type((2 / self.n_in) ** 0.5)
@@ -150,6 +171,9 @@ class SampledCos(SampledNonlinearity):
 
     def astype(self, dtype: Any) -> Self:
         return type(self)(self.biases.astype(dtype, copy=False))
+
+    def select(self, units: np.ndarray) -> tuple[SampledCos, np.ndarray]:
+        return SampledCos(self.biases[units]), units
 
 
 NONLINEARITIES: dict[str, type[Nonlinearity]] = {"cos_sin": CosSin, "cos": Cos}

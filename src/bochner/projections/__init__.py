@@ -9,6 +9,7 @@
 | `QMC` | any | m d | m d | 0.6 (d ≤ 16) to 1 |
 | `BlockDiagonal` | any (spherical: d ≤ 3) | m b | m b | biased by 1/b |
 | `Circulant` | product, or mixture of normals | m log d | m + d | 1 to 1.35 |
+| `Compressive` | isotropic | p d + second stage | p d + second stage | biased by 1/p |
 | `Sparse`, `Orthoprojector` | linear only | m √d, m d | m √d, m d | |
 
 A projection is a spec: `sample(law, n_out, n_in, rng)` draws an immutable linear map,
@@ -16,11 +17,12 @@ and `sample_isometry(n_out, n_in, rng)` one that keeps lengths on average. "auto
 chooses.
 """
 
-from .algebra import Compose, Matrix, Pad, Permute, Scale, Stack
+from .algebra import Compose, Matrix, Pad, Permute, Rows, Scale, Stack
 from .auto import Auto
 from .base import LinearMap, Projection
 from .block_diagonal import BlockDiagonal
 from .circulant import Circulant
+from .compressive import SECOND_STAGES, Compressive
 from .dense import Dense
 from .hadamard import SORF, Fastfood, fwht
 from .orthogonal import Orthogonal
@@ -29,14 +31,8 @@ from .qmc import QMC
 from .sparse import Sparse
 
 PROJECTIONS: dict[str, type[Projection]] = {
-    "auto": Auto,
-    "dense": Dense,
-    "orthogonal": Orthogonal,
-    "sorf": SORF,
-    "fastfood": Fastfood,
-    "qmc": QMC,
-    "block_diagonal": BlockDiagonal,
-    "circulant": Circulant,
+    **SECOND_STAGES,
+    "compressive": Compressive,
     "sparse": Sparse,
     "orthoprojector": Orthoprojector,
 }
@@ -50,6 +46,7 @@ __all__ = [
     "BlockDiagonal",
     "Circulant",
     "Compose",
+    "Compressive",
     "Dense",
     "Fastfood",
     "LinearMap",
@@ -59,6 +56,7 @@ __all__ = [
     "Pad",
     "Permute",
     "Projection",
+    "Rows",
     "Scale",
     "Sparse",
     "Stack",

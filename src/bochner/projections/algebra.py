@@ -58,6 +58,9 @@ class Matrix(LinearMap):
     def scale_columns(self, factors: np.ndarray) -> Matrix:
         return Matrix(self.transposed * factors.astype(self.dtype)[:, None])
 
+    def select(self, kept: np.ndarray) -> Matrix:
+        return Matrix(np.ascontiguousarray(self.transposed[:, kept]))
+
     def to_dense(self) -> np.ndarray:
         return read_only(self.transposed).T
 
@@ -93,6 +96,9 @@ class Scale(LinearMap):
     def scale_columns(self, factors: np.ndarray) -> Scale:
         return self.scale_rows(factors)
 
+    def select(self, kept: np.ndarray) -> Rows:
+        return Rows(self, kept)
+
 
 @dataclass(frozen=True, eq=False)
 class Compose(LinearMap):
@@ -109,6 +115,10 @@ class Compose(LinearMap):
     def dtype(self) -> np.dtype:  # type: ignore[override]
         return self.outer.dtype
 
+    @property
+    def work_columns(self) -> int:
+        return self.outer.work_columns + self.inner.work_columns
+
     def apply(self, X: Any, out: np.ndarray | None = None) -> np.ndarray:
         return self.outer.apply(self.inner.apply(X), out=out)
 
@@ -123,6 +133,9 @@ class Compose(LinearMap):
 
     def scale_columns(self, factors: np.ndarray) -> Compose:
         return Compose(self.outer, self.inner.scale_columns(factors))
+
+    def select(self, kept: np.ndarray) -> Compose:
+        return Compose(self.outer.select(kept), self.inner)
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,6 +171,9 @@ class Stack(LinearMap):
     def scale_columns(self, factors: np.ndarray) -> Stack:
         return Stack(tuple(m.scale_columns(factors) for m in self.maps))
 
+    def select(self, kept: np.ndarray) -> Rows:
+        return Rows(self, kept)
+
     def _split(self, Z: np.ndarray) -> list[np.ndarray]:
         cuts = np.cumsum([m.shape[0] for m in self.maps])[:-1]
         return np.split(Z, cuts, axis=-1)
@@ -174,6 +190,9 @@ class Structural(LinearMap):
 
     def scale_columns(self, factors: np.ndarray) -> Compose:
         return Compose(self, Scale(factors.astype(self.dtype)))
+
+    def select(self, kept: np.ndarray) -> Rows:
+        return Rows(self, kept)
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,6 +225,51 @@ class Permute(Structural):
 
     def apply_adjoint(self, Z: np.ndarray) -> np.ndarray:
         return Z[:, np.argsort(self.order)]
+
+
+@dataclass(frozen=True, eq=False)
+class Rows(LinearMap):
+    """W[kept] of a structured W, which computes all its outputs before some are kept.
+
+    The cost is that of W whole; maps whose rows stand alone select them instead.
+    """
+
+    linear: LinearMap
+    kept: np.ndarray
+
+    @property
+    def shape(self) -> tuple[int, int]:  # type: ignore[override]
+        return (self.kept.size, self.linear.shape[1])
+
+    @property
+    def dtype(self) -> np.dtype:  # type: ignore[override]
+        return self.linear.dtype
+
+    @property
+    def work_columns(self) -> int:
+        return self.linear.work_columns + self.kept.size
+
+    def apply(self, X: Any, out: np.ndarray | None = None) -> np.ndarray:
+        # indices were checked once; "clip" writes into `out` without a second buffer
+        Z = dense_rows(self.linear.apply(X))
+        return np.take(Z, self.kept, axis=1, out=out, mode="clip")
+
+    def apply_adjoint(self, Z: np.ndarray) -> np.ndarray:
+        whole = np.zeros((self.linear.shape[0], Z.shape[0]), dtype=Z.dtype)
+        np.add.at(whole, self.kept, Z.T)  # a row may be kept twice
+        return self.linear.apply_adjoint(whole.T)
+
+    def astype(self, dtype: Any) -> Self:
+        return type(self)(self.linear.astype(dtype), self.kept)
+
+    def scale_rows(self, factors: np.ndarray) -> Compose:
+        return Compose(Scale(factors.astype(self.dtype)), self)
+
+    def scale_columns(self, factors: np.ndarray) -> Rows:
+        return Rows(self.linear.scale_columns(factors), self.kept)
+
+    def select(self, kept: np.ndarray) -> LinearMap:
+        return self.linear.select(self.kept[kept])
 
 
 def product(*maps: LinearMap) -> LinearMap:

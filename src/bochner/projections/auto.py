@@ -11,6 +11,7 @@ from .._random import Stream
 from ..laws import Law
 from .base import LinearMap, Projection
 from .circulant import Circulant
+from .costs import BUTTERFLY_NS, CSR_NS, DENSE_BYTES, DENSE_NS
 from .dense import Dense
 from .hadamard import SORF, padded
 from .qmc import QMC
@@ -18,15 +19,9 @@ from .qmc import QMC
 FEW_FEATURES = 16
 """Up to here Sobol points have the lower error, and a dense product costs no more."""
 
-DENSE_NS, CSR_NS, BUTTERFLY_NS = 0.012, 0.155, 0.031
-"""Nanoseconds per multiply-add (dense rows, CSR rows) and per butterfly stage."""
-
 WORTH = 3.0
 """Independent frequencies that one of SORF's is worth: its error is about 0.55 of
 theirs, which falls with the square root of their number."""
-
-DENSE_BYTES = 1 << 30
-"""A dense matrix beyond this is no choice where a structured map will do."""
 
 
 class Auto(Projection):

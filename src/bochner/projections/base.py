@@ -90,9 +90,16 @@ class LinearMap:
         """W diag(factors), for factors of shape (n_in,)."""
         raise NotImplementedError
 
+    def select(self, kept: np.ndarray) -> LinearMap:
+        """The rows W[kept], in that order."""
+        raise NotImplementedError
+
     def to_dense(self) -> np.ndarray:
         """W as an array, (n_out, n_in)."""
         return self.apply(np.eye(self.shape[1], dtype=self.dtype)).T
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.array(self.to_dense(), dtype=dtype)
 
 
 class Projection(BaseEstimator):

@@ -9,7 +9,9 @@ import numpy as np
 from scipy import fft
 
 from .._random import Stream
-from .base import LinearMap, Projection, dense_rows
+from .base import Projection, dense_rows
+from .costs import FFT_NS
+from .selection import BlockMap
 
 
 class Circulant(Projection):
@@ -50,7 +52,7 @@ class Circulant(Projection):
 
 
 @dataclass(frozen=True, eq=False)
-class CirculantMap(LinearMap):
+class CirculantMap(BlockMap):
     """diag(scale) · the first rows of [circ(r_1); circ(r_2); …] · D.
 
     Parameters
@@ -78,6 +80,14 @@ class CirculantMap(LinearMap):
     def work_columns(self) -> int:
         # rows with signs, their spectrum, its product with r's, and the inverse
         return self.shape[0] + 5 * self.vectors.shape[1]
+
+    @property
+    def block_rows(self) -> int:  # type: ignore[override]
+        return self.vectors.shape[1]
+
+    @property
+    def block_ns(self) -> float:  # type: ignore[override]
+        return self.block_rows * FFT_NS
 
     def apply(self, X: Any, out: np.ndarray | None = None) -> np.ndarray:
         n_out, d = self.scale.size, self.vectors.shape[1]
@@ -115,3 +125,7 @@ class CirculantMap(LinearMap):
 
     def scale_columns(self, factors: np.ndarray) -> CirculantMap:
         return replace(self, signs=self.signs * factors.astype(self.dtype))
+
+    def blocks(self, needed: np.ndarray) -> CirculantMap:
+        scale = self.scale[self.rows_in(needed)]
+        return replace(self, vectors=self.vectors[needed], scale=scale)

@@ -16,6 +16,8 @@ from ._fwht import chain_csr, chain_dense, fwht_rows
 from ._simd import LANES
 from .algebra import FLOAT64, Pad, Permute, Scale, Stack, Structural, product
 from .base import LinearMap, Projection, checked_output, dense_rows
+from .costs import BUTTERFLY_NS
+from .selection import BlockMap
 
 SMALLEST = 16
 """Padded dimension of narrow data: fewer coordinates have too few sign patterns."""
@@ -158,7 +160,7 @@ class Fastfood(Projection):
 
 
 @dataclass(frozen=True, eq=False)
-class HadamardChain(LinearMap):
+class HadamardChain(BlockMap):
     """Blocks of rows diag(scale) · H F_K Π_K · … · H F_1 Π_1 · Pad, fused.
 
     Eight rows of data at a time, transposed, so that every butterfly is a vector
@@ -183,6 +185,15 @@ class HadamardChain(LinearMap):
     @property
     def dtype(self) -> np.dtype:  # type: ignore[override]
         return self.scale.dtype
+
+    @property
+    def block_rows(self) -> int:  # type: ignore[override]
+        return self.factors.shape[2]
+
+    @property
+    def block_ns(self) -> float:  # type: ignore[override]
+        stages = len(self.factors) * np.log2(self.block_rows)
+        return self.block_rows * stages * BUTTERFLY_NS
 
     def apply(self, X: Any, out: np.ndarray | None = None) -> np.ndarray:
         out = checked_output(X, self, out)
@@ -212,6 +223,15 @@ class HadamardChain(LinearMap):
         scaled = self.factors.copy()
         scaled[0] *= wide[self.orders[0]]
         return replace(self, factors=scaled)
+
+    def blocks(self, needed: np.ndarray) -> HadamardChain:
+        shared = self.orders.shape[1] == 1
+        return replace(
+            self,
+            orders=self.orders if shared else self.orders[:, needed],
+            factors=self.factors[:, needed],
+            scale=self.scale[self.rows_in(needed)],
+        )
 
     def algebra(self) -> LinearMap:
         """The same map as a product of plain ones, block by block."""

@@ -70,6 +70,9 @@ class SparseMatrix(LinearMap):
     def scale_columns(self, factors: np.ndarray) -> LinearMap:
         return sparse_matrix(self.by_output @ sparse.diags(factors.astype(self.dtype)))
 
+    def select(self, kept: np.ndarray) -> LinearMap:
+        return sparse_matrix(self.by_output[kept])
+
     def to_dense(self) -> np.ndarray:
         return self.by_output.toarray()
 
@@ -121,6 +124,11 @@ class SingleEntry(LinearMap):
 
     def scale_columns(self, factors: np.ndarray) -> SingleEntry:
         return replace(self, values=self.values * factors.astype(self.dtype))
+
+    def select(self, kept: np.ndarray) -> LinearMap:
+        columns = np.arange(self.outputs.size)
+        parts = (self.values, (self.outputs, columns))
+        return sparse_matrix(sparse.csr_matrix(parts, shape=self.shape)[kept])
 
 
 def sparse_matrix(W: Any) -> SparseMatrix | SingleEntry:

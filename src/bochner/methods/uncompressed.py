@@ -1,17 +1,12 @@
-"""Methods: named compositions of parts, one short function per published method.
-
-All take `n_components, *, gamma="scale", kernel=None, random_state=None` as
-`RandomFeatures` does, further parts of it by keyword (``nonlinearity="cos"``), and
-return an unfitted transformer.
-"""
+"""Methods that use every feature they draw."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from .maps import RandomFeatures
-from .nystroem import Nystroem
-from .projections import QMC, BlockDiagonal
+from ..maps import RandomFeatures
+from ..nystroem import Nystroem
+from ..projections import QMC, BlockDiagonal
 
 
 def rff(
@@ -295,19 +290,3 @@ def nystroem(
         landmarks=landmarks,
         random_state=random_state,
     )
-
-
-METHODS = {
-    method.__name__: method
-    for method in (
-        rff,
-        orf,
-        sorf,
-        fastfood,
-        qmc,
-        block_diagonal,
-        circulant,
-        nystroem,
-    )
-}
-"""Every method by its name."""

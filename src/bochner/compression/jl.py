@@ -1,0 +1,136 @@
+"""Johnson-Lindenstrauss compression: random mixtures of all candidates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from .._random import Stream
+from .._threads import Step, block_rows, for_row_blocks
+from .._validation import check_choice
+from ..feature_map import FeatureMap, check_all_rows, rows_of
+from ..kernels import Kernel
+from ..projections import PROJECTIONS, LinearMap, Projection
+from .base import Compression
+
+
+class JL(Compression):
+    """V z(x): a random projection V of all candidates z, E‖V z‖² = ‖z‖².
+
+    The baseline of data-dependent compression: it needs no data, but every candidate
+    has to be computed for every row, and its error is never below that of the
+    candidates. Time O(n (d J₊ + J₊ J)) with dense parts, O(n J₊ log J₊) for V by "sorf"
+    (the fast Hadamard transform); memory O(d J₊ + J₊ J), or O(J₊).
+
+    Parameters
+    ----------
+    n_candidates : int
+        J₊, columns drawn.
+    projection : Projection or name
+        "dense" (V Gaussian), "sorf" (Hadamard), or any other that
+        `RandomProjection` takes.
+
+    References
+    ----------
+    N. Ailon and B. Chazelle, The fast Johnson-Lindenstrauss transform and approximate
+    nearest neighbors, SIAM Journal on Computing 2009.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner import RandomFeatures, compression
+    >>> X = np.random.default_rng(0).normal(size=(200, 5))
+    >>> mixed = compression.JL(n_candidates=1000, projection="sorf")
+    >>> RandomFeatures(32, compression=mixed, random_state=0).fit_transform(X).shape
+    (200, 32)
+    """
+
+    def __init__(self, n_candidates: int = 5000, projection: Any = "dense") -> None:
+        self.n_candidates = n_candidates
+        self.projection = projection
+
+    def learn(
+        self,
+        candidates: FeatureMap,
+        n_components: int,
+        X: Any,
+        kernel: Kernel,
+        weight: np.ndarray | None,
+        rng: Stream,
+    ) -> Sketch:
+        """V, which asks nothing of the data."""
+        projection = check_choice(
+            "JL", "projection", self.projection, PROJECTIONS, Projection
+        )
+        n_in = candidates.n_components
+        return Sketch(projection.sample_isometry(n_components, n_in, rng))
+
+
+@dataclass(frozen=True, eq=False)
+class Sketch:
+    """A random projection V of features."""
+
+    linear: LinearMap
+
+    def compressed(self, candidates: FeatureMap) -> SketchedMap:
+        """V z(x) for the candidates z."""
+        return SketchedMap(candidates, self.linear)
+
+
+@dataclass(frozen=True, eq=False)
+class SketchedMap:
+    """φ(x) = V z(x): features of all candidates, mixed block by block.
+
+    Memory: the output and one block of candidates per thread.
+    """
+
+    candidates: FeatureMap
+    linear: LinearMap
+
+    @property
+    def n_components(self) -> int:
+        return self.linear.shape[0]
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.linear.dtype
+
+    def astype(self, dtype: Any) -> Self:
+        """The same map computing in another floating type."""
+        return replace(
+            self,
+            candidates=self.candidates.astype(dtype),
+            linear=self.linear.astype(dtype),
+        )
+
+    def split(self) -> tuple[LinearMap, SketchedMap]:
+        """The two stages of compressive candidates: see `FeatureMap.split`."""
+        P, second = self.candidates.split()
+        return P, replace(self, candidates=second)
+
+    def __call__(self, X: Any) -> np.ndarray:
+        """Features of dense or CSR rows X, (n, n_features), in X's floating type."""
+        check_all_rows(X, self.candidates.linear.shape[1])
+        return self.astype(X.dtype)._apply(X)
+
+    def _apply(self, X: Any) -> np.ndarray:
+        n_candidates = self.candidates.n_components
+        columns = self.candidates.work_columns + n_candidates + self.linear.work_columns
+        rows = block_rows(columns, self.dtype.itemsize)
+        F = np.empty((X.shape[0], self.n_components), dtype=self.dtype)
+
+        def make_step() -> Step:
+            write = self.candidates.writer(min(rows, len(F)))
+            scratch = np.empty((min(rows, len(F)), n_candidates), dtype=self.dtype)
+
+            def step(block: slice) -> None:
+                part = scratch[: block.stop - block.start]
+                write(rows_of(X, block), part)
+                self.linear.apply(part, out=F[block])
+
+            return step
+
+        for_row_blocks(make_step, len(F), rows, n_candidates)
+        return F

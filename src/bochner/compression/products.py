@@ -1,0 +1,170 @@
+"""Inner products of candidate features as functions of pairs of rows.
+
+A unit of features u has R_u(x, y) = Σ_a z_ua(x) z_ua(y), its share of the estimated
+kernel. Greedy selection reads these functions through ⟨R_u, R_v⟩, ⟨R_u, r⟩ and ‖r‖
+alone, r the target, summed over pairs of rows: all of them, or a sample.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..feature_map import FeatureMap
+from ..kernels import Kernel
+
+GRAM_BYTES = 1 << 30
+"""⟨R_u, R_v⟩ of all pairs of units is kept where it takes no more than this."""
+
+PAIR_BYTES = 4 << 30
+"""R on sampled pairs may take so much."""
+
+GRAM_COLUMNS = 512
+"""Columns of products computed at a time."""
+
+PAIRS_AT_ONCE = 128
+"""Pairs whose kernel is computed at a time: it comes as a square of which a diagonal is
+used."""
+
+Index = slice | np.ndarray
+
+
+class AllPairs:
+    """R over all ordered pairs of s rows: ⟨R_u, R_v⟩ = Σ_ab (z_uaᵀ z_vb)².
+
+    O(s) a product, and never an array of pairs.
+
+    Parameters
+    ----------
+    F : array of shape (s, n_parts · n_units)
+        Features of the rows, first parts of all units, then second, ….
+    K : array of shape (s, s)
+        The target.
+    """
+
+    def __init__(self, F: np.ndarray, K: np.ndarray, n_units: int) -> None:
+        self._parts = np.split(F, F.shape[1] // n_units, axis=1)
+        self.n_units = n_units
+        self.norms = np.sqrt(self.squares())
+        self.target = self._target(K)
+        self.target_norm = float(np.linalg.norm(K))
+
+    def products(self, units: Index, others: Index) -> np.ndarray:
+        """⟨R_u, R_v⟩ for u in units and v in others."""
+        total: Any = 0.0
+        for A in self._parts:
+            for B in self._parts:
+                product = A[:, units].T @ B[:, others]
+                total += np.square(product, out=product)
+        return total
+
+    def squares(self) -> np.ndarray:
+        """‖R_u‖², (n_units,)."""
+        pairs = [(A, B) for A in self._parts for B in self._parts]
+        return np.sum([np.einsum("iu,iu->u", A, B) ** 2 for A, B in pairs], axis=0)
+
+    def _target(self, K: np.ndarray) -> np.ndarray:
+        """⟨R_u, K⟩ = Σ_a z_uaᵀ K z_ua, (n_units,)."""
+        target = np.zeros(self.n_units)
+        for start in range(0, self.n_units, GRAM_COLUMNS):
+            block = slice(start, start + GRAM_COLUMNS)
+            for A in self._parts:
+                target[block] += np.einsum("iu,iu->u", A[:, block], K @ A[:, block])
+        return target
+
+
+class SampledPairs:
+    """R over S pairs of rows, (S, n_units), kept whole: the paper's form."""
+
+    def __init__(self, R: np.ndarray, r: np.ndarray) -> None:
+        self._R = R
+        self.n_units = R.shape[1]
+        self.norms = np.sqrt(np.einsum("su,su->u", R, R))
+        self.target = r @ R
+        self.target_norm = float(np.linalg.norm(r))
+
+    def products(self, units: Index, others: Index) -> np.ndarray:
+        """⟨R_u, R_v⟩ for u in units and v in others."""
+        return self._R[:, units].T @ self._R[:, others]
+
+
+Pairs = AllPairs | SampledPairs
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Find w ≥ 0 with few non-zeros and Σ_u w_u R_u ≈ r."""
+
+    norms: np.ndarray  # ‖R_u‖, ∞ for candidates that vanish, (n_units,)
+    target: np.ndarray  # ⟨R_u, r⟩, (n_units,)
+    target_norm: float  # ‖r‖
+    column: Callable[[int], np.ndarray]  # ⟨R_u, R_v⟩ over u, (n_units,)
+    block: Callable[[np.ndarray], np.ndarray]  # ⟨R_u, R_v⟩ within some units
+
+
+def problem_of(pairs: Pairs) -> Problem:
+    """The problem, its products computed once or, where they do not fit, on demand."""
+    norms = np.where(pairs.norms > 0, pairs.norms, np.inf)
+    if 8 * pairs.n_units**2 > GRAM_BYTES:
+        return Problem(
+            norms,
+            pairs.target,
+            pairs.target_norm,
+            lambda v: pairs.products(slice(None), np.array([v]))[:, 0],
+            lambda units: pairs.products(units, units),
+        )
+    G = gram(pairs)
+    return Problem(
+        norms,
+        pairs.target,
+        pairs.target_norm,
+        lambda v: G[v],
+        lambda units: G[np.ix_(units, units)],
+    )
+
+
+def gram(pairs: Pairs) -> np.ndarray:
+    """⟨R_u, R_v⟩ of all units, (n_units, n_units); half of it is computed."""
+    G = np.empty((pairs.n_units, pairs.n_units))
+    for start in range(0, pairs.n_units, GRAM_COLUMNS):
+        block = slice(start, start + GRAM_COLUMNS)
+        below = pairs.products(slice(start, None), block)
+        G[start:, block] = below
+        G[block, start:] = below.T
+    return G
+
+
+def all_pairs(
+    candidates: FeatureMap, X: Any, weight: np.ndarray, kernel: Kernel | None
+) -> AllPairs:
+    """Pairs among the rows X; the target is the kernel, or all candidates.
+
+    A pair counts as often as the product of its rows' weights says.
+    """
+    root = np.sqrt(weight)[:, None]
+    F = candidates(X)
+    F *= root
+    K = F @ F.T if kernel is None else kernel(X) * (root * root.T)
+    return AllPairs(F, K, candidates.nonlinearity.n_units)
+
+
+def sampled_pairs(
+    candidates: FeatureMap, X: Any, Y: Any, weight: np.ndarray, kernel: Kernel | None
+) -> SampledPairs:
+    """Pairs (X_s, Y_s) of some weight; the target is the kernel, or all candidates."""
+    n_units, n_pairs = candidates.nonlinearity.n_units, X.shape[0]
+    R, r = np.empty((n_pairs, n_units)), np.empty(n_pairs)
+    for start in range(0, n_pairs, PAIRS_AT_ONCE):
+        block = slice(start, start + PAIRS_AT_ONCE)
+        product = candidates(X[block]) * candidates(Y[block])
+        R[block] = sum(np.split(product, product.shape[1] // n_units, axis=1))
+        if kernel is None:
+            r[block] = R[block].sum(axis=1)
+        else:
+            r[block] = np.diagonal(kernel(X[block], Y[block]))
+    root = np.sqrt(weight)
+    R *= root[:, None]
+    return SampledPairs(R, r * root)

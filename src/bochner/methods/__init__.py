@@ -1,0 +1,53 @@
+"""Methods: named compositions of parts, one short function per published method.
+
+All take `n_components, *, gamma="scale", kernel=None, random_state=None` as
+`RandomFeatures` does, further parts of it by keyword (``nonlinearity="cos"``), and
+return an unfitted transformer.
+"""
+
+from .compressed import compressive, frank_wolfe, giga, jl
+from .uncompressed import (
+    block_diagonal,
+    circulant,
+    fastfood,
+    nystroem,
+    orf,
+    qmc,
+    rff,
+    sorf,
+)
+
+METHODS = {
+    method.__name__: method
+    for method in (
+        rff,
+        orf,
+        sorf,
+        fastfood,
+        qmc,
+        block_diagonal,
+        circulant,
+        compressive,
+        giga,
+        frank_wolfe,
+        jl,
+        nystroem,
+    )
+}
+"""Every method by its name."""
+
+__all__ = [
+    "METHODS",
+    "block_diagonal",
+    "circulant",
+    "compressive",
+    "fastfood",
+    "frank_wolfe",
+    "giga",
+    "jl",
+    "nystroem",
+    "orf",
+    "qmc",
+    "rff",
+    "sorf",
+]

@@ -125,3 +125,50 @@ def log_marginal_likelihood(K, y):
     """log N(y; 0, K)."""
     _, volume = np.linalg.slogdet(2 * np.pi * K)
     return -0.5 * (volume + y @ np.linalg.solve(K, y))
+
+
+def pair_functions(Z: np.ndarray, n_units: int) -> np.ndarray:
+    """R_u(x, y) = Σ_a z_ua(x) z_ua(y) over all ordered pairs, (n_units, s²)."""
+    parts = [Z[:, u::n_units] for u in range(n_units)]
+    return np.array([(z @ z.T).ravel() for z in parts])
+
+
+def giga(R: np.ndarray, r: np.ndarray, n_steps: int) -> list[np.ndarray]:
+    """Weights after 1 … n_steps steps, with every vector written out."""
+    unit, target = R / np.linalg.norm(R, axis=1)[:, None], r / np.linalg.norm(r)
+    w, y, path = np.zeros(len(R)), np.zeros(R.shape[1]), []
+    for _ in range(n_steps):
+        if not y.any():
+            best = np.argmax(unit @ target)
+            w[best], y = 1, unit[best].copy()
+        else:
+            towards = target - (target @ y) * y
+            tangents = unit - (unit @ y)[:, None] * y
+            lengths = np.linalg.norm(tangents, axis=1)
+            scores = tangents @ towards / np.where(lengths > 1e-7, lengths, np.inf)
+            best = np.argmax(scores)
+            z0, z1, z2 = target @ unit[best], target @ y, unit[best] @ y
+            g = (z0 - z1 * z2) / ((z0 - z1 * z2) + (z1 - z0 * z2))
+            moved = (1 - g) * y + g * unit[best]
+            w *= 1 - g
+            w[best] += g
+            w, y = w / np.linalg.norm(moved), moved / np.linalg.norm(moved)
+        scale = np.linalg.norm(r) / np.linalg.norm(R, axis=1) * (target @ y)
+        path.append(w * scale)
+    return path
+
+
+def frank_wolfe(R: np.ndarray, r: np.ndarray, n_steps: int) -> list[np.ndarray]:
+    """Weights after 1 … n_steps steps, with every vector written out."""
+    lengths = np.linalg.norm(R, axis=1)
+    total, w, path = lengths.sum(), np.zeros(len(R)), []
+    for _ in range(n_steps):
+        y = w @ R
+        best = np.argmax(R @ (r - y) / lengths)
+        vertex = np.zeros(len(R))
+        vertex[best] = total / lengths[best]
+        step = vertex @ R - y
+        g = 1.0 if not w.any() else np.clip(step @ (r - y) / (step @ step), 0, 1)
+        w = (1 - g) * w + g * vertex
+        path.append(w.copy())
+    return path

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from .greedy import Greedy, Step
+from .greedy import Greedy
 from .products import Problem
+from .walk import Step
 
 
 class FrankWolfe(Greedy):

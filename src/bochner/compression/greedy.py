@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -18,24 +17,12 @@ from .base import Compression
 from .products import PAIR_BYTES, Pairs, Problem, all_pairs, problem_of, sampled_pairs
 from .refit import refitted
 from .selection import Selection
+from .walk import Step, Walk
 
 TARGETS = ("kernel", "features")
 
-STEPS_PER_UNIT = 4
-"""Steps allowed for each unit asked for: a unit may be chosen again."""
-
-
-class Step(NamedTuple):
-    """One step of a greedy walk: w ← shrink · w + added · e_unit, in units of 1/‖R_u‖.
-
-    The weights it stands for are scale · w_u/‖R_u‖, and leave this relative error.
-    """
-
-    unit: int
-    shrink: float
-    added: float
-    scale: float
-    error: float
+REFITS = 8
+"""Rounds of weights fitted again, with others in place of units that lose theirs."""
 
 
 class Greedy(Compression):
@@ -80,7 +67,7 @@ class Greedy(Compression):
                 f"{owner}: no candidate agrees with the target on the rows sampled, as "
                 "when all of them are zero; check the data, or leave compression=None."
             )
-        found = self._walk(problem_of(pairs), wanted)
+        found = self._select(problem_of(pairs), wanted)
         if len(found.kept) < wanted:
             warnings.warn(
                 f"{owner}: {len(found.kept)} units are kept, {wanted} were asked for: "
@@ -122,25 +109,24 @@ class Greedy(Compression):
         X, Y = as_float64(X[i]), as_float64(X[j])
         return sampled_pairs(candidates, X, Y, w / w.max(initial=1), target)
 
-    def _walk(self, problem: Problem, wanted: int) -> Selection:
+    def _select(self, problem: Problem, wanted: int) -> Selection:
         """Steps until `wanted` different units have weight, then the refit."""
-        w = np.zeros(len(problem.norms))
-        found: dict[int, float] = {}  # units in order of choice, and the error so far
-        for step in islice(self.steps(problem), STEPS_PER_UNIT * wanted):
-            if step.shrink == 0:  # all others lose their weight
-                found.clear()
-            w *= step.shrink
-            w[step.unit] += step.added
-            newest = next(reversed(found)) if step.unit in found else step.unit
-            found[newest] = step.error
-            if len(found) == wanted:
-                break
-        kept = np.array(list(found))
-        weights, error = step.scale * w[kept] / problem.norms[kept], step.error
-        if self.refit:
+        walk = Walk(self.steps(problem), problem.norms)
+        walk.until(wanted)
+        kept, weights, errors = walk.kept, walk.weights, walk.errors
+        error = errors[-1]
+        for _ in range(REFITS if self.refit else 0):
             weights, error = refitted(problem, kept, weights, error)
+            left = kept[weights > 0]
+            if left.size == kept.size:
+                break
+            # as many others, where the walk goes on
+            walked = len(walk.kept)
+            walk.until(walked + kept.size - left.size)
+            others = walk.kept[walked:]
+            kept = np.concatenate([left, others])
+            weights = np.concatenate([weights[weights > 0], np.zeros(others.size)])
         some = weights > 0
-        errors = np.array(list(found.values()))
         return Selection(kept[some], weights[some], errors, float(error))
 
 

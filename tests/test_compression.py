@@ -1,0 +1,383 @@
+"""GIGA, Frank-Wolfe and JL: against naive vectors, on every map, with bad input."""
+
+import warnings
+
+import matplotlib
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from scipy.optimize import nnls
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import reference
+from bochner import (
+    KernelClassifier,
+    RandomFeatures,
+    RandomProjection,
+    compression,
+    datasets,
+    kernels,
+    methods,
+    metrics,
+)
+from bochner._random import Stream
+from bochner.compression import greedy, products
+from bochner.compression.refit import non_negative
+from checks import data
+
+GREEDY = [compression.GIGA, compression.FrankWolfe]
+NAIVE = {"GIGA": reference.giga, "FrankWolfe": reference.frank_wolfe}
+PROJECTIONS = ["dense", "orthogonal", "sorf", "fastfood", "qmc", "circulant"]
+N, D, CANDIDATES = 40, 6, 120
+
+
+def drawn(nonlinearity="cos", projection="dense", X=None, seed=0):
+    """All candidates, of the same seed as those behind a compression."""
+    return RandomFeatures(
+        CANDIDATES,
+        gamma=0.2,
+        projection=projection,
+        nonlinearity=nonlinearity,
+        random_state=seed,
+    ).fit(data(N, D) if X is None else X)
+
+
+def compressed(spec, n=16, nonlinearity="cos", projection="dense", X=None, seed=0):
+    features = RandomFeatures(
+        n,
+        gamma=0.2,
+        projection=projection,
+        nonlinearity=nonlinearity,
+        compression=spec,
+        random_state=seed,
+    )
+    return features.fit(data(N, D) if X is None else X)
+
+
+@pytest.mark.parametrize("target", ["kernel", "features"])
+@pytest.mark.parametrize("nonlinearity", ["cos", "cos_sin"])
+@pytest.mark.parametrize("spec", GREEDY)
+def test_gram_form_is_the_naive_walk_step_by_step(spec, nonlinearity, target):
+    X, all_of_them = data(N, D), drawn(nonlinearity)
+    n_units = all_of_them.feature_map_.nonlinearity.n_units
+    R = reference.pair_functions(all_of_them.transform(X), n_units)
+    r = all_of_them.kernel_(X).ravel() if target == "kernel" else R.sum(axis=0)
+    few = spec(CANDIDATES, target=target, refit=False)
+    pairs = products.all_pairs(
+        all_of_them.feature_map_,
+        X,
+        np.ones(N),
+        all_of_them.kernel_ if target == "kernel" else None,
+    )
+    problem = products.problem_of(pairs)
+    w, count = np.zeros(n_units), 0
+    walk = zip(few.steps(problem), NAIVE[spec.__name__](R, r, 25), strict=False)
+    for step, expected in walk:
+        w = step.shrink * w
+        w[step.unit] += step.added
+        assert_allclose(step.scale * w / problem.norms, expected, atol=1e-9)
+        error = np.linalg.norm(expected @ R - r) / np.linalg.norm(r)
+        assert step.error == pytest.approx(error, abs=1e-8)
+        count += 1
+    assert count == 25
+
+
+@pytest.mark.parametrize("spec", GREEDY)
+def test_sampled_pairs_are_the_naive_walk(spec):
+    X, all_of_them = data(N, D), drawn()
+    i, j = greedy._distinct_pairs(N, 300, Stream(3))
+    assert (i != j).all() and i.min() >= 0 and max(i.max(), j.max()) < N
+    Z = all_of_them.transform(X)
+    R, r = (Z[i] * Z[j]).T, all_of_them.kernel_(X)[i, j]
+    pairs = products.sampled_pairs(
+        all_of_them.feature_map_, X[i], X[j], np.ones(300), all_of_them.kernel_
+    )
+    found = spec(CANDIDATES, refit=False)._select(products.problem_of(pairs), 12)
+    steps = NAIVE[spec.__name__](R, r, 40)
+    expected = next(w for w in steps if np.count_nonzero(w) == 12)
+    w = np.zeros(CANDIDATES)
+    w[found.kept] = found.weights
+    assert_allclose(w, expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("n_pairs", [None, 200])
+@pytest.mark.parametrize("spec", GREEDY)
+def test_products_on_demand_choose_the_same(monkeypatch, spec, n_pairs):
+    whole = compressed(spec(CANDIDATES, n_pairs=n_pairs))
+    monkeypatch.setattr(products, "GRAM_BYTES", 0)
+    on_demand = compressed(spec(CANDIDATES, n_pairs=n_pairs))
+    assert_array_equal(whole.compression_.kept, on_demand.compression_.kept)
+    assert_allclose(whole.compression_.weights, on_demand.compression_.weights)
+
+
+def test_blocks_of_products(monkeypatch):
+    X, all_of_them = data(N, D), drawn("cos_sin")
+    map_, kernel = all_of_them.feature_map_, all_of_them.kernel_
+    R = reference.pair_functions(all_of_them.transform(X), 60)
+    monkeypatch.setattr(products, "GRAM_COLUMNS", 7)
+    pairs = products.all_pairs(map_, X, np.ones(N), kernel)
+    assert_allclose(products.gram(pairs), R @ R.T, atol=1e-12)
+    assert_allclose(pairs.norms, np.linalg.norm(R, axis=1))
+    assert_allclose(pairs.target, R @ kernel(X).ravel())
+    assert pairs.target_norm == pytest.approx(np.linalg.norm(kernel(X)))
+    monkeypatch.setattr(products, "PAIRS_AT_ONCE", 3)
+    i, j = greedy._distinct_pairs(N, 20, Stream(3))
+    sampled = products.sampled_pairs(map_, X[i], X[j], np.ones(20), kernel)
+    assert_allclose(products.gram(sampled), R[:, i * N + j] @ R[:, i * N + j].T)
+    assert_allclose(sampled.target, R[:, i * N + j] @ kernel(X)[i, j])
+
+
+@pytest.mark.parametrize("refit", [True, False])
+@pytest.mark.parametrize("nonlinearity", ["cos", "cos_sin"])
+@pytest.mark.parametrize("spec", GREEDY)
+def test_the_error_it_tells_is_the_error_it_has(spec, nonlinearity, refit):
+    """All rows are sampled, so the reported error is that of the kernel itself."""
+    X = data(N, D)
+    features = compressed(spec(CANDIDATES, refit=refit), nonlinearity=nonlinearity)
+    found = features.compression_
+    assert found.error == pytest.approx(metrics.kernel_error(features, X), rel=1e-6)
+    assert (np.diff(found.errors) <= 1e-12).all()
+    assert found.error <= found.errors[-1] + 1e-12
+    assert (found.weights > 0).all() and (features.feature_map_.weights_ > 0).all()
+    assert (
+        len(set(found.kept))
+        == len(found.kept)
+        == features.transform(X).shape[1] / (2 if nonlinearity == "cos_sin" else 1)
+    )
+
+
+def test_refit_is_non_negative_least_squares():
+    X, all_of_them = data(N, D), drawn()
+    R = reference.pair_functions(all_of_them.transform(X), CANDIDATES)
+    found = compressed(compression.GIGA(CANDIDATES)).compression_
+    expected, _ = nnls(R[found.kept].T, all_of_them.kernel_(X).ravel())
+    assert_allclose(found.weights, expected, rtol=1e-6)
+
+
+def test_refit_where_bounds_hold():
+    """Frank-Wolfe on few rows of one feature: dependent candidates, zeros in NNLS."""
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(60, 12))
+    b = A @ rng.normal(size=12)
+    G, target = A.T @ A, A.T @ b
+    w = non_negative(G, target)
+    assert (w >= 0).all() and (w == 0).any()
+    assert_allclose(w, nnls(A, b)[0], atol=1e-8)
+    slope = G @ w - target  # the optimality conditions
+    assert slope.min() > -1e-8 and abs(slope @ w) < 1e-7
+
+
+@pytest.mark.parametrize("nonlinearity", ["cos", "cos_sin"])
+@pytest.mark.parametrize("projection", [*PROJECTIONS, "block_diagonal", "compressive"])
+def test_kept_features_are_weighted_candidates(projection, nonlinearity):
+    """Whatever the structure: √w_u z_u of the candidates with the same seed."""
+    X = data(N, D)
+    features = compressed(
+        compression.GIGA(CANDIDATES), nonlinearity=nonlinearity, projection=projection
+    )
+    everything = drawn(nonlinearity, projection).transform(X)
+    found, parts = features.compression_, 2 if nonlinearity == "cos_sin" else 1
+    Z = everything.reshape(N, parts, -1)[:, :, found.kept]
+    expected = (np.sqrt(found.weights) * Z).reshape(N, -1)
+    assert_allclose(features.transform(X), expected, atol=1e-10)
+    if nonlinearity == "cos_sin":  # one weight per frequency: the diagonal is constant
+        assert np.ptp(np.diag(features.approximate_kernel(X))) < 1e-12
+
+
+def test_the_path_is_nested():
+    few = compressed(compression.GIGA(CANDIDATES, refit=False), 8).compression_
+    more = compressed(compression.GIGA(CANDIDATES, refit=False), 20).compression_
+    assert_array_equal(more.kept[:8], few.kept)
+    assert_allclose(more.errors[:8], few.errors)
+
+
+def test_single_precision_keeps_the_same():
+    X = data(N, D, np.float32)
+    single = compressed(compression.GIGA(CANDIDATES), X=X)
+    double = compressed(compression.GIGA(CANDIDATES), X=X.astype(np.float64))
+    assert_array_equal(single.compression_.kept, double.compression_.kept)
+    assert single.transform(X).dtype == single.feature_map_.amplitudes.dtype == X.dtype
+    assert_allclose(single.transform(X), double.transform(X), atol=1e-5)
+
+
+@pytest.mark.parametrize("target", ["kernel", "features"])
+@pytest.mark.parametrize("spec", GREEDY)
+def test_weights_are_repetitions(spec, target):
+    X, weight = data(N, D), np.arange(N) % 3
+    few = spec(CANDIDATES, target=target)
+    features = RandomFeatures(16, gamma=0.2, compression=few, random_state=0)
+    weighted = features.fit(X, sample_weight=weight).compression_
+    repeated = features.fit(np.repeat(X, weight, axis=0)).compression_
+    assert_array_equal(weighted.kept, repeated.kept)
+    assert_allclose(weighted.weights, repeated.weights, rtol=1e-6)
+
+
+def test_weights_of_sampled_pairs():
+    """Pairs with a row of no weight do not count."""
+    X, weight = data(N, D), np.repeat([1.0, 0.0], N // 2)
+    spoiled = X.copy()
+    spoiled[N // 2 :] += 100
+    few = compression.GIGA(CANDIDATES, n_pairs=400)
+    features = RandomFeatures(8, gamma=0.2, compression=few, random_state=0)
+    one = features.fit(X, sample_weight=weight).compression_
+    other = features.fit(spoiled, sample_weight=weight).compression_
+    assert_array_equal(one.kept, other.kept)
+
+
+@pytest.mark.parametrize("spec", [*GREEDY, compression.JL])
+def test_csr_is_dense(spec):
+    X = data(N, D)
+    dense = compressed(spec(CANDIDATES))
+    csr = compressed(spec(CANDIDATES), X=sparse.csr_matrix(X))
+    assert_allclose(csr.transform(sparse.csr_matrix(X)), dense.transform(X), atol=1e-10)
+
+
+def test_lower_error_than_plain_and_mixed_features_of_the_same_size():
+    X = datasets.load("digits").X_train
+    errors = {}
+    for name in ("rff", "jl", "frank_wolfe", "giga"):
+        make = getattr(methods, name)
+        for seed in range(4):
+            features = make(
+                100, gamma="median", nonlinearity="cos", random_state=seed
+            ).fit(X)
+            errors.setdefault(name, []).append(metrics.kernel_error(features, X))
+    # plain features: relative error about 0.2 ± 0.02, GIGA's 0.1 ± 0.005
+    assert max(errors["giga"]) < 0.7 * min(errors["rff"])
+    assert max(errors["giga"]) < 0.7 * min(errors["jl"])
+    assert np.mean(errors["giga"]) < np.mean(errors["frank_wolfe"])
+
+
+def test_sparse_projection_first():
+    """A million columns to 50, then GIGA, without a dense row of the data."""
+    rng = np.random.default_rng(0)
+    X = sparse.random(300, 1 << 20, density=2e-5, format="csr", rng=rng)
+    pipeline = make_pipeline(
+        RandomProjection(50, projection="sparse", random_state=0),
+        methods.giga(32, n_candidates=500, random_state=0),
+    )
+    assert pipeline.fit_transform(X).shape == (300, 32)
+
+
+def test_names_grids_and_learners():
+    X, y = data(120, D), np.arange(120) % 2
+    pipeline = make_pipeline(
+        methods.giga(8, n_candidates=60, random_state=0), KernelClassifier(8)
+    )
+    grid = {
+        "randomfeatures__compression__n_candidates": [40, 60],
+        "randomfeatures__compression__target": ["kernel", "features"],
+    }
+    assert len(GridSearchCV(pipeline, grid, cv=2).fit(X, y).cv_results_["params"]) == 4
+    by_name = RandomFeatures(8, compression="giga", random_state=0).fit(X)
+    by_object = RandomFeatures(8, compression=compression.GIGA(), random_state=0).fit(X)
+    assert_array_equal(by_name.transform(X), by_object.transform(X))
+    score = KernelClassifier("giga", random_state=0).fit(X, X[:, 0] > 0)
+    assert score.score(X, X[:, 0] > 0) > 0.9
+
+
+@parametrize_with_checks(
+    [
+        RandomFeatures(compression=compression.GIGA(40)),
+        RandomFeatures(compression=compression.FrankWolfe(40), nonlinearity="cos"),
+        RandomFeatures(compression=compression.JL(40)),
+    ]
+)
+@pytest.mark.filterwarnings("ignore:.*units are kept")
+def test_scikit_learn(estimator, check):
+    check(estimator.set_params(n_components=4))
+
+
+@pytest.mark.parametrize("mixing", ["dense", "sorf", "sparse"])
+def test_jl_mixes_the_candidates(mixing):
+    X = data(N, D)
+    features = compressed(compression.JL(CANDIDATES, mixing), 24)
+    V = features.compression_.linear.to_dense()
+    assert V.shape == (24, CANDIDATES)
+    assert_allclose(features.transform(X), drawn().transform(X) @ V.T, atol=1e-10)
+    single = features.transform(X.astype(np.float32))
+    assert single.dtype == np.float32
+    assert_allclose(single, features.transform(X), atol=1e-4)
+
+
+def test_compressions_of_measurements_split():
+    X = data(N, D)
+    for spec in (compression.GIGA(CANDIDATES), compression.JL(CANDIDATES)):
+        features = compressed(spec, projection="compressive")
+        P, second = features.feature_map_.split()
+        assert P.shape == (2, D)
+        assert_allclose(second(P.apply(X)), features.transform(X), atol=1e-12)
+
+
+def test_fewer_than_asked_for_is_said():
+    with pytest.warns(UserWarning, match=r"GIGA: 1 units are kept, 8 were asked for"):
+        features = compressed(compression.GIGA(CANDIDATES), 8, X=np.ones((20, 3)))
+    assert features.transform(np.ones((2, 3))).shape == (2, 1)
+    assert len(features.get_feature_names_out()) == 1
+
+
+def test_candidates_that_vanish_are_never_kept():
+    """cos(ω·0 + b) with b = π/2 is zero on zero rows, whatever the frequency."""
+    X = np.zeros((10, 3))
+    zero = drawn(X=X).feature_map_
+    zero.nonlinearity.biases[::2] = 0.25
+    pairs = products.all_pairs(zero, X, np.ones(10), kernels.Gaussian(1.0))
+    problem = products.problem_of(pairs)
+    problem.norms[::2] = np.inf  # as an exact zero gives
+    for spec in GREEDY:
+        found = spec(CANDIDATES)._select(problem, 4)
+        assert (found.kept % 2 == 1).all()
+
+
+def test_nothing_to_choose_from(monkeypatch):
+    monkeypatch.setattr(products.AllPairs, "_target", lambda self, K: np.zeros(120))
+    with pytest.raises(ValueError, match="no candidate agrees with the target"):
+        compressed(compression.GIGA(CANDIDATES))
+
+
+def test_curve_is_drawn():
+    matplotlib.use("Agg")
+    found = compressed(compression.GIGA(CANDIDATES)).compression_
+    axes = found.plot()
+    assert_array_equal(axes.lines[0].get_ydata(), found.errors)
+    assert found.plot(axes) is axes
+
+
+BAD = [
+    (compression.GIGA(10), "GIGA: n_components=16 columns cannot be kept of n_cand"),
+    (compression.JL(10), "JL: n_components=16 columns cannot be kept of n_candidates"),
+    (compression.GIGA(0), "n_candidates must be a positive integer, got 0"),
+    (compression.GIGA(120, n_pairs=0), "n_pairs must be a positive integer, got 0"),
+    (compression.GIGA(120, n_pairs=-5), "n_pairs must be a positive integer, got -5"),
+    (compression.GIGA(120, n_rows=0), "n_rows must be a positive integer, got 0"),
+    (compression.FrankWolfe(120, target="y"), "target must be one of 'kernel', 'feat"),
+    (compression.JL(120, "zip"), "JL: projection must be one of 'auto'.*got 'zip'"),
+    (compression.GIGA(10**6, n_pairs=10**6), "n_pairs=1000000 pairs .* do not fit"),
+]
+
+
+@pytest.mark.parametrize("spec, message", BAD, ids=lambda b: str(b)[:40])
+def test_bad_parameters(spec, message):
+    with pytest.raises(ValueError, match=message):
+        compressed(spec)
+
+
+@pytest.mark.parametrize("spec", GREEDY)
+def test_bad_rows(spec):
+    with pytest.raises(ValueError, match="1 sample has none; fit on at least 2"):
+        compressed(spec(CANDIDATES), X=data(1, D))
+    with pytest.raises(ValueError, match="n_candidates where there are any, must be"):
+        compressed(spec(121), nonlinearity="cos_sin")
+
+
+def test_plain_maps_weigh_one():
+    features = drawn()
+    assert_array_equal(features.feature_map_.weights_, np.ones(CANDIDATES))
+    assert features.compression_ is None
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        features.set_params(n_components=8, compression="giga").fit(data(N, D))
+    assert features.feature_map_.weights_.shape == (8,)

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import argparse
 
-from . import auto, error, learners, scaling, startup, structures, transform, wide
+from . import (
+    auto,
+    compression,
+    compressive,
+    error,
+    learners,
+    scaling,
+    startup,
+    structures,
+    transform,
+    wide,
+)
 
 BENCHMARKS = {
     "transform": transform.run,
@@ -14,6 +25,8 @@ BENCHMARKS = {
     "error": error.run,
     "auto": auto.run,
     "startup": startup.run,
+    "compression": compression.run,
+    "compressive": compressive.run,
     "learners": learners.run,
 }
 

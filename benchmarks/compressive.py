@@ -1,8 +1,9 @@
 """Compressive random features beside the paper's figures: MNIST, σ = 10, C = 1.
 
 Prints accuracy for every size and number of measurements, and the time to build the
-features beside plain ones, with a dense and a structured second stage. Needs
-BOCHNER_DATA.
+features beside plain ones, with a dense and a structured second stage. The paper does
+not say which of LIBLINEAR's multi-class machines it used; with so few features as 100
+they differ, so that row is printed for both. Needs BOCHNER_DATA.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from sklearn.svm import LinearSVC
 
 from bochner import KernelClassifier, datasets, methods
 
@@ -27,6 +29,7 @@ PAPER = {
     6000: (96.96, 94.08, 95.95, 96.61, 96.76),
 }
 TIMED = 6000, 100
+FEW = 100
 
 
 def run(quick: bool = False) -> None:
@@ -71,22 +74,32 @@ def _times(X: np.ndarray) -> None:
 
 
 def _accuracy(data: Any, sizes: tuple[int, ...], trials: int) -> None:
+    lines = [(M, "one versus rest", _one_versus_rest) for M in sizes]
     rows = []
-    for M in sizes:
+    for M, name, learner in [(FEW, "joint", _joint), *lines]:
         cells = []
         for p, paper in zip((None, *MEASUREMENTS), PAPER[M], strict=True):
-            scores = [_score(_map(M, p, seed), data) for seed in range(trials)]
+            scores = [learner(_map(M, p, seed), data) for seed in range(trials)]
             cells.append(f"{np.mean(scores):.2f} ({paper:.2f})")
-        rows.append([str(M), *cells])
-        print(M, *cells, flush=True)
+        rows.append([f"{M}, {name}", *cells])
+        print(*rows[-1], flush=True)
     print_table(
         f"MNIST accuracy %, linear SVM, C = 1, mean of {trials} trials (paper)",
-        ["M", "plain", *(f"p = {p}" for p in MEASUREMENTS)],
+        ["M, machine", "plain", *(f"p = {p}" for p in MEASUREMENTS)],
         rows,
     )
 
 
-def _score(features: Any, data: Any) -> float:
+def _one_versus_rest(features: Any, data: Any) -> float:
+    """Squared hinge, LIBLINEAR's default."""
     learner = KernelClassifier(features, alpha=1.0)
     learner.fit(data.X_train, data.y_train)
     return 100 * learner.score(data.X_test, data.y_test)
+
+
+def _joint(features: Any, data: Any) -> float:
+    """Crammer and Singer's machine, by LIBLINEAR."""
+    F = features.fit_transform(data.X_train)
+    learner = LinearSVC(C=1.0, multi_class="crammer_singer", random_state=0)
+    learner.fit(F, data.y_train)
+    return 100 * learner.score(features.transform(data.X_test), data.y_test)

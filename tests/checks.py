@@ -62,6 +62,12 @@ def check_linear_map(linear: LinearMap) -> None:
         scaled = op.scale_rows(rows).scale_columns(columns).to_dense()
         assert_allclose(scaled, rows[:, None] * W * columns, atol=tolerance * scale)
 
+        kept = np.array([n_out - 1, 0, n_out // 2])
+        some = op.select(kept)
+        assert some.shape == (3, n_in) and some.dtype == dtype
+        assert_allclose(some.to_dense(), W[kept], atol=tolerance * scale)
+        assert_array_equal(np.asarray(op), W)
+
         out = np.full((9, n_out), np.nan, dtype=dtype)
         assert op.apply(X, out=out) is out
         assert_array_equal(out, applied)

@@ -29,6 +29,7 @@ from bochner import (
 from bochner.feature_map import all_finite
 from checks import check_feature_map, check_prefix, data
 
+CHOSEN = ("giga", "frank_wolfe", "jl")
 BY_BLAS = [
     pytest.param(methods.rff, id="rff"),
     pytest.param(partial(methods.rff, nonlinearity="cos"), id="rff-cos"),
@@ -38,6 +39,15 @@ BY_BLAS = [
     pytest.param(methods.qmc, id="qmc"),
     pytest.param(partial(methods.qmc, sequence="sobol"), id="sobol"),
     pytest.param(methods.circulant, id="circulant"),
+    pytest.param(methods.compressive, id="compressive"),
+    pytest.param(
+        partial(methods.compressive, projection="sorf", ensemble="sign"),
+        id="compressive-sorf",
+    ),
+    *(
+        pytest.param(partial(getattr(methods, name), n_candidates=300), id=name)
+        for name in CHOSEN
+    ),
 ]
 TO_THE_BIT = [
     pytest.param(methods.sorf, id="sorf"),
@@ -60,7 +70,9 @@ def test_contract_to_the_bit(make):
     check_feature_map(make, exact=True)
 
 
-@pytest.mark.parametrize("make", [m for m in METHODS if m.id != "block-paper"])
+@pytest.mark.parametrize(
+    "make", [m for m in METHODS if m.id not in {"block-paper", *CHOSEN}]
+)
 def test_prefix(make):
     check_prefix(make)
 

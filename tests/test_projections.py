@@ -16,6 +16,7 @@ from bochner.projections import (
     Pad,
     Permute,
     Projection,
+    Rows,
     Scale,
     Stack,
 )
@@ -36,6 +37,8 @@ PROJECTIONS = [
     projections.BlockDiagonal("paper"),
     projections.BlockDiagonal(1),
     projections.Circulant(),
+    projections.Compressive(),
+    projections.Compressive(1, "sorf", "sign"),
     projections.PROJECTIONS["auto"](),
 ]
 """Every projection that samples from a law: one line adds it to the contract."""
@@ -49,6 +52,7 @@ ALGEBRA = [
     Pad((2, 3)),
     Permute(np.array([2, 0, 1])),
     Hadamard(8),
+    Rows(Hadamard(8), np.array([7, 0, 3, 0])),
     projections.Sparse().sample_isometry(11, 40, Stream(0)),
     projections.Orthoprojector().sample_isometry(11, 40, Stream(0)),
 ]

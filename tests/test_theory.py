@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import chi2, norm
 
 import reference
-from bochner import projections, theory
+from bochner import kernels, methods, projections, theory
 from bochner._random import Stream
 from bochner.laws import Normal
 from checks import ALPHA
@@ -101,3 +101,122 @@ BAD = [
 def test_bad_input(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_features_for_sparse_is_the_formula():
+    found = theory.features_for_sparse(
+        3, 50, eps=0.2, delta=0.05, sigma=2.0, diameter=4.0
+    )
+    z = 6
+    cover = np.log(4 * np.e * 50 * 2.0 * 4.0 / (z * 0.2))
+    expected = 4 * (z + 2) / 0.2**2 * (2 * z / (z + 2) * cover + np.log(3 / 0.05))
+    assert found == np.ceil(expected)
+    same = theory.features_for_sparse(
+        3, 50, eps=0.2, delta=0.05, sigma=kernels.Gaussian(0.04), diameter=4.0
+    )
+    assert same == found  # σ_p² = 2γd = 4
+    dense = {"eps": 0.2, "delta": 0.05, "sigma": 2.0, "diameter": 4.0}
+    assert theory.features_for_sparse(50, 50, **dense) == theory.features_for_sparse(
+        25, 50, **dense
+    )
+
+
+def test_features_for_sparse_are_enough():
+    """On 1-sparse points the largest error stays below ε, by a wide margin."""
+    d, gamma, eps = 8, 0.5, 0.3
+    kernel = kernels.Gaussian(gamma)
+    m = theory.features_for_sparse(
+        1, d, eps=eps, delta=1e-6, sigma=kernel, diameter=2**0.5 * 2
+    )
+    steps = np.linspace(-1, 1, 21)[:, None, None] * np.eye(d)
+    X = steps.reshape(-1, d)
+    features = methods.rff(2 * m, kernel=kernel, random_state=0).fit(X)
+    assert abs(features.approximate_kernel(X) - kernel(X)).max() < eps
+
+
+def test_measurements_for_rip_are_the_formula_and_enough():
+    k, d, delta = 1, 2000, 0.9
+    p = theory.measurements_for_rip(k, d, delta=delta, eta=1e-6)
+    total = np.log(2e6) + np.log(12 / delta) + np.log(np.e * d)
+    assert p == np.ceil(total / (delta**2 / 16 - delta**3 / 48)) < d
+    # all 1-sparse vectors: columns of P
+    P = projections.Orthoprojector().sample_isometry(p, d, Stream(0)).to_dense()
+    assert abs(np.linalg.norm(P, axis=0) - 1).max() < delta
+    assert theory.measurements_for_rip(5, 30, delta=0.1, eta=0.1) == 30
+
+
+def test_compressive_failure_is_the_formula():
+    k, d, p, M, eps, sigma, L = 1, 4000, 3000, 10**6, 0.7, 1.0, 0.4
+    found = theory.compressive_failure(
+        k,
+        d,
+        n_measurements=p,
+        n_frequencies=M,
+        eps=eps,
+        sigma=sigma,
+        radius=0.5,
+        lipschitz=L,
+    )
+    D = 1.0
+    first = 2**10 * d / p * (sigma * D / eps) ** 2
+    first *= np.exp(-M * eps**2 / (16 * (p + 2)))
+    second = 2 * (24 * D * L / eps) ** 2 * (np.e * d / 2) ** 2
+    second *= np.exp(-(eps**2 / (64 * D**2 * L**2) - eps**3 / (384 * D**3 * L**3)) * p)
+    assert found == pytest.approx(min(1, first + second), rel=1e-9)
+    assert 0 < found < 1
+
+
+def test_compressive_failure_at_its_ends():
+    common = {"eps": 0.2, "sigma": 1.0, "radius": 5.0, "lipschitz": 0.1}
+    few = theory.compressive_failure(
+        2, 100, n_measurements=50, n_frequencies=10, **common
+    )
+    assert few == 1
+    # all measurements: an isometry, so the features alone can fail
+    sure = theory.compressive_failure(
+        2, 100, n_measurements=100, n_frequencies=10**8, **common
+    )
+    assert sure == pytest.approx(0, abs=1e-300)
+
+
+def test_spectral_second_moments():
+    """E‖ω‖² by simulation: 1e5 draws, five deviations of the mean."""
+    for kernel in (
+        kernels.Gaussian(0.3),
+        kernels.Cauchy(0.3),
+        kernels.Matern(nu=4.0, length_scale=0.7),
+        kernels.RationalQuadratic(alpha=2.0, length_scale=0.7),
+    ):
+        law = kernel.spectral_law()
+        squares = (law.frequencies(100_000, 3, Stream(0)) ** 2).sum(axis=1)
+        spread = squares.std() / 100_000**0.5
+        assert abs(squares.mean() - law.second_moment(3)) < 5 * spread
+
+
+SPARSE = {"eps": 0.1, "delta": 0.1, "sigma": 1.0, "diameter": 1.0}
+
+
+@pytest.mark.parametrize(
+    "changed, message",
+    [
+        ({"eps": 0}, "eps must be a positive number"),
+        ({"eps": 1.5}, "eps must lie between 0 and 1"),
+        ({"delta": 1}, "delta must lie between 0 and 1"),
+        ({"k": 9}, "k must be at most d=5; got 9"),
+        ({"sigma": np.inf}, "must have a second moment"),
+        ({"sigma": kernels.Laplacian(1.0)}, "must have a second moment"),
+        ({"sigma": kernels.Matern(nu=0.5, length_scale=1.0)}, "Laplacian, spherical"),
+        ({"sigma": kernels.Gaussian([1.0, 2.0])}, "one bandwidth for all"),
+    ],
+)
+def test_bad_plans(changed, message):
+    with pytest.raises(ValueError, match=message):
+        theory.features_for_sparse(**({"k": 2, "d": 5} | SPARSE | changed))
+
+
+def test_bad_compressive_failures():
+    common = {"n_frequencies": 10, "sigma": 1.0, "radius": 1.0, "lipschitz": 0.1}
+    with pytest.raises(ValueError, match=r"eps must be below 2DL = 0.4.*got 0.5"):
+        theory.compressive_failure(1, 9, n_measurements=3, eps=0.5, **common)
+    with pytest.raises(ValueError, match="n_measurements must be at most d=9; got 10"):
+        theory.compressive_failure(1, 9, n_measurements=10, eps=0.1, **common)

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from bochner import RandomFeatures
+from bochner import RandomFeatures, methods
+from bochner.compression import products
 
 MIB = 1 << 20
 
@@ -32,6 +33,32 @@ def test_transform(kind, projection, shape):
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < F.nbytes + 64 * MIB
+
+
+@pytest.mark.parametrize("name", ["compressive", "giga", "jl"])
+def test_transform_of_compressed_maps(name):
+    X = np.random.default_rng(0).normal(size=(20_000, 50)).astype(np.float32)
+    parts = {} if name == "compressive" else {"n_candidates": 4000}
+    features = getattr(methods, name)(512, gamma=0.1, random_state=0, **parts)
+    features.fit(X[:500]).transform(X[:300])
+    tracemalloc.start()
+    F = features.transform(X)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < F.nbytes + 64 * MIB
+
+
+def test_selection_without_all_products(monkeypatch):
+    """Candidates of the sampled rows, and no array of candidates by candidates."""
+    monkeypatch.setattr(products, "GRAM_BYTES", 0)
+    X = np.random.default_rng(0).normal(size=(1000, 5))
+    features = methods.giga(8, n_candidates=20_000, n_rows=100, random_state=0)
+    tracemalloc.start()
+    features.fit(X)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    # 100 × 20,000 candidates in float64 are 16 MB; all products would be 3.2 GB
+    assert peak < 150 * MIB
 
 
 SCRIPT = """

@@ -55,7 +55,9 @@ def main() -> None:
     left.grid(alpha=0.3)
     left.legend()
     chosen = methods.giga(SIZES[-1], gamma="median", random_state=0)
-    chosen.fit(digits.X_train).compression_.plot(right)
+    selection = chosen.fit(digits.X_train).compression_
+    assert selection is not None
+    selection.plot(right)
     right.set_title("error on the rows of the choice: one run, all sizes")
     right.grid(alpha=0.3)
     figure.savefig(PICTURE, dpi=120)

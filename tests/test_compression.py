@@ -2,12 +2,13 @@
 
 import warnings
 
-import matplotlib
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from scipy.optimize import nnls
+from scipy.stats import chi2
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -22,11 +23,13 @@ from bochner import (
     kernels,
     methods,
     metrics,
+    projections,
 )
 from bochner._random import Stream
-from bochner.compression import greedy, products
+from bochner.compression import greedy, problem, products, refit
 from bochner.compression.refit import non_negative
-from checks import data
+from bochner.compression.walk import Walk
+from checks import ALPHA, data
 
 GREEDY = [compression.GIGA, compression.FrankWolfe]
 NAIVE = {"GIGA": reference.giga, "FrankWolfe": reference.frank_wolfe}
@@ -72,13 +75,14 @@ def test_gram_form_is_the_naive_walk_step_by_step(spec, nonlinearity, target):
         np.ones(N),
         all_of_them.kernel_ if target == "kernel" else None,
     )
-    problem = products.problem_of(pairs)
+    nothing = np.empty(0, dtype=int), np.empty(0)
+    steps = few.steps(problem.problem_of(pairs), *nothing)
     w, count = np.zeros(n_units), 0
-    walk = zip(few.steps(problem), NAIVE[spec.__name__](R, r, 25), strict=False)
+    walk = zip(steps, NAIVE[spec.__name__](R, r, 25), strict=False)
     for step, expected in walk:
         w = step.shrink * w
         w[step.unit] += step.added
-        assert_allclose(step.scale * w / problem.norms, expected, atol=1e-9)
+        assert_allclose(w, expected, atol=1e-9 * expected.max())
         error = np.linalg.norm(expected @ R - r) / np.linalg.norm(r)
         assert step.error == pytest.approx(error, abs=1e-8)
         count += 1
@@ -88,14 +92,14 @@ def test_gram_form_is_the_naive_walk_step_by_step(spec, nonlinearity, target):
 @pytest.mark.parametrize("spec", GREEDY)
 def test_sampled_pairs_are_the_naive_walk(spec):
     X, all_of_them = data(N, D), drawn()
-    i, j = greedy._distinct_pairs(N, 300, Stream(3))
+    i, j = greedy.distinct_pairs(N, 300, Stream(3))
     assert (i != j).all() and i.min() >= 0 and max(i.max(), j.max()) < N
     Z = all_of_them.transform(X)
     R, r = (Z[i] * Z[j]).T, all_of_them.kernel_(X)[i, j]
     pairs = products.sampled_pairs(
-        all_of_them.feature_map_, X[i], X[j], np.ones(300), all_of_them.kernel_
+        all_of_them.feature_map_, X, (i, j), np.ones(300), all_of_them.kernel_
     )
-    found = spec(CANDIDATES, refit=False)._select(products.problem_of(pairs), 12)
+    found = spec(CANDIDATES, refit=False).select(problem.problem_of(pairs), 12)
     steps = NAIVE[spec.__name__](R, r, 40)
     expected = next(w for w in steps if np.count_nonzero(w) == 12)
     w = np.zeros(CANDIDATES)
@@ -107,7 +111,7 @@ def test_sampled_pairs_are_the_naive_walk(spec):
 @pytest.mark.parametrize("spec", GREEDY)
 def test_products_on_demand_choose_the_same(monkeypatch, spec, n_pairs):
     whole = compressed(spec(CANDIDATES, n_pairs=n_pairs))
-    monkeypatch.setattr(products, "GRAM_BYTES", 0)
+    monkeypatch.setattr(problem, "GRAM_BYTES", 0)
     on_demand = compressed(spec(CANDIDATES, n_pairs=n_pairs))
     assert_array_equal(whole.compression_.kept, on_demand.compression_.kept)
     assert_allclose(whole.compression_.weights, on_demand.compression_.weights)
@@ -124,8 +128,8 @@ def test_blocks_of_products(monkeypatch):
     assert_allclose(pairs.target, R @ kernel(X).ravel())
     assert pairs.target_norm == pytest.approx(np.linalg.norm(kernel(X)))
     monkeypatch.setattr(products, "PAIRS_AT_ONCE", 3)
-    i, j = greedy._distinct_pairs(N, 20, Stream(3))
-    sampled = products.sampled_pairs(map_, X[i], X[j], np.ones(20), kernel)
+    i, j = greedy.distinct_pairs(N, 20, Stream(3))
+    sampled = products.sampled_pairs(map_, X, (i, j), np.ones(20), kernel)
     assert_allclose(products.gram(sampled), R[:, i * N + j] @ R[:, i * N + j].T)
     assert_allclose(sampled.target, R[:, i * N + j] @ kernel(X)[i, j])
 
@@ -149,25 +153,61 @@ def test_the_error_it_tells_is_the_error_it_has(spec, nonlinearity, refit):
     )
 
 
-def test_refit_is_non_negative_least_squares():
+@pytest.mark.parametrize("spec", GREEDY)
+def test_refit_is_non_negative_least_squares(spec):
     X, all_of_them = data(N, D), drawn()
     R = reference.pair_functions(all_of_them.transform(X), CANDIDATES)
-    found = compressed(compression.GIGA(CANDIDATES)).compression_
+    found = compressed(spec(CANDIDATES)).compression_
     expected, _ = nnls(R[found.kept].T, all_of_them.kernel_(X).ravel())
     assert_allclose(found.weights, expected, rtol=1e-6)
 
 
-def test_refit_where_bounds_hold():
-    """Frank-Wolfe on few rows of one feature: dependent candidates, zeros in NNLS."""
+@pytest.mark.parametrize("n, d", [(60, 12), (200, 150)])
+def test_least_squares_where_bounds_hold(n, d):
     rng = np.random.default_rng(0)
-    A = rng.normal(size=(60, 12))
-    b = A @ rng.normal(size=12)
+    A = rng.normal(size=(n, d))
+    b = A @ rng.normal(size=d)
     G, target = A.T @ A, A.T @ b
     w = non_negative(G, target)
-    assert (w >= 0).all() and (w == 0).any()
+    assert (w >= 0).all() and (w == 0).sum() > d / 5
     assert_allclose(w, nnls(A, b)[0], atol=1e-8)
     slope = G @ w - target  # the optimality conditions
-    assert slope.min() > -1e-8 and abs(slope @ w) < 1e-7
+    assert slope.min() > -1e-8 * n and abs(slope @ w) < 1e-7 * n
+
+
+def test_least_squares_gives_up_nothing_when_exchanges_cycle(monkeypatch):
+    """With no patience at all it exchanges one at a time, and gets there."""
+    monkeypatch.setattr(refit, "PATIENCE", 0)
+    A = np.random.default_rng(1).normal(size=(40, 30))
+    b = A @ np.random.default_rng(2).normal(size=30)
+    assert_allclose(non_negative(A.T @ A, A.T @ b), nnls(A, b)[0], atol=1e-8)
+
+
+def test_dependent_features_are_refitted_too():
+    """One column of data: features soon depend on each other, and more cannot hurt."""
+    X = data(300, 1)
+    errors = []
+    for n in (10, 20, 30, 100):
+        features = methods.giga(n, gamma=1.0, n_candidates=1000, random_state=0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # fewer may be kept
+            errors.append(features.fit(X).compression_.error)
+    assert errors[:3] == sorted(errors[:3], reverse=True)
+    assert errors[-1] < 0.002  # where 100 are too many for float64 to tell apart
+
+
+def test_units_that_lose_their_weight_are_replaced():
+    """Three features, many units: the refit drops some, and others come in."""
+    X, few = data(N, 3), compression.GIGA(1000)
+    features = methods.giga(64, gamma=0.2, n_candidates=1000, random_state=0).fit(X)
+    assert features.transform(X).shape == (N, 64)
+    everything = methods.rff(1000, gamma=0.2, nonlinearity="cos", random_state=0)
+    map_, kernel = everything.fit(X).feature_map_, features.kernel_
+    pairs = products.all_pairs(map_, X, np.ones(N), kernel)
+    once = Walk(problem.problem_of(pairs), few.steps)
+    once.until(64)
+    once.refit()
+    assert len(once) < 64
 
 
 @pytest.mark.parametrize("nonlinearity", ["cos", "cos_sin"])
@@ -185,6 +225,17 @@ def test_kept_features_are_weighted_candidates(projection, nonlinearity):
     assert_allclose(features.transform(X), expected, atol=1e-10)
     if nonlinearity == "cos_sin":  # one weight per frequency: the diagonal is constant
         assert np.ptp(np.diag(features.approximate_kernel(X))) < 1e-12
+
+
+def test_amplitudes_of_the_projection_are_kept():
+    """A bias correction multiplies candidates; what is kept of them has it too."""
+    X = data(N, D)
+    blocks = projections.BlockDiagonal(2, bias_correction="scalar")
+    features = compressed(compression.GIGA(CANDIDATES), projection=blocks)
+    assert features.projection_.amplitude != 1
+    found = features.compression_
+    Z = drawn(projection=blocks).transform(X)[:, found.kept]
+    assert_allclose(features.transform(X), np.sqrt(found.weights) * Z, atol=1e-12)
 
 
 def test_the_path_is_nested():
@@ -216,15 +267,32 @@ def test_weights_are_repetitions(spec, target):
 
 
 def test_weights_of_sampled_pairs():
-    """Pairs with a row of no weight do not count."""
+    """Rows of no weight take no part; a pair counts by the product of its weights."""
     X, weight = data(N, D), np.repeat([1.0, 0.0], N // 2)
-    spoiled = X.copy()
-    spoiled[N // 2 :] += 100
     few = compression.GIGA(CANDIDATES, n_pairs=400)
     features = RandomFeatures(8, gamma=0.2, compression=few, random_state=0)
     one = features.fit(X, sample_weight=weight).compression_
-    other = features.fit(spoiled, sample_weight=weight).compression_
+    other = features.fit(X[: N // 2]).compression_
     assert_array_equal(one.kept, other.kept)
+    map_, kernel, places = drawn().feature_map_, kernels.Gaussian(0.2), np.arange(10)
+    places = places, places + 10
+    plain = products.sampled_pairs(map_, X, places, np.ones(10), kernel)
+    counted = products.sampled_pairs(map_, X, places, np.arange(10.0), kernel)
+    twice = np.repeat(np.arange(10), np.arange(10))
+    expected = products.sampled_pairs(map_, X, (twice, twice + 10), np.ones(45), kernel)
+    assert_allclose(counted.target, expected.target)
+    assert_allclose(products.gram(counted), products.gram(expected), atol=1e-12)
+    assert abs(counted.target - plain.target).max() > 0.1
+
+
+def test_pairs_are_uniform_and_distinct():
+    """χ² of 20,000 pairs over the 30 ordered pairs of six rows."""
+    i, j = greedy.distinct_pairs(6, 20_000, Stream(0))
+    counts = np.bincount(6 * i + j, minlength=36).reshape(6, 6)
+    assert not counts.diagonal().any()
+    expected = 20_000 / 30
+    statistic = ((counts[~np.eye(6, dtype=bool)] - expected) ** 2).sum() / expected
+    assert statistic < chi2.isf(ALPHA, 29)
 
 
 @pytest.mark.parametrize("spec", [*GREEDY, compression.JL])
@@ -275,8 +343,9 @@ def test_names_grids_and_learners():
     by_name = RandomFeatures(8, compression="giga", random_state=0).fit(X)
     by_object = RandomFeatures(8, compression=compression.GIGA(), random_state=0).fit(X)
     assert_array_equal(by_name.transform(X), by_object.transform(X))
-    score = KernelClassifier("giga", random_state=0).fit(X, X[:, 0] > 0)
-    assert score.score(X, X[:, 0] > 0) > 0.9
+    model = KernelClassifier("giga", random_state=0).fit(X, X[:, 0] > 0)
+    assert model.score(X, X[:, 0] > 0) > 0.9
+    assert model.features_.n_components == 256
 
 
 @parametrize_with_checks(
@@ -286,7 +355,7 @@ def test_names_grids_and_learners():
         RandomFeatures(compression=compression.JL(40)),
     ]
 )
-@pytest.mark.filterwarnings("ignore:.*units are kept")
+@pytest.mark.filterwarnings("ignore:.*columns are kept")
 def test_scikit_learn(estimator, check):
     check(estimator.set_params(n_components=4))
 
@@ -295,7 +364,8 @@ def test_scikit_learn(estimator, check):
 def test_jl_mixes_the_candidates(mixing):
     X = data(N, D)
     features = compressed(compression.JL(CANDIDATES, mixing), 24)
-    V = features.compression_.linear.to_dense()
+    V = features.feature_map_.linear.to_dense()
+    assert_array_equal(features.feature_map_.weights_, np.ones(24))
     assert V.shape == (24, CANDIDATES)
     assert_allclose(features.transform(X), drawn().transform(X) @ V.T, atol=1e-10)
     single = features.transform(X.astype(np.float32))
@@ -312,24 +382,29 @@ def test_compressions_of_measurements_split():
         assert_allclose(second(P.apply(X)), features.transform(X), atol=1e-12)
 
 
-def test_fewer_than_asked_for_is_said():
-    with pytest.warns(UserWarning, match=r"GIGA: 1 units are kept, 8 were asked for"):
-        features = compressed(compression.GIGA(CANDIDATES), 8, X=np.ones((20, 3)))
+@pytest.mark.parametrize("spec", GREEDY)
+def test_fewer_than_asked_for_is_said(spec):
+    """Constant rows: all candidates are alike, and the largest is enough."""
+    with pytest.warns(UserWarning, match=r"1 columns are kept, 8 were asked for"):
+        features = compressed(spec(CANDIDATES), 8, X=np.ones((20, 3)))
     assert features.transform(np.ones((2, 3))).shape == (2, 1)
     assert len(features.get_feature_names_out()) == 1
+    assert features.compression_.weights < CANDIDATES
+    with pytest.warns(UserWarning, match=r"2 columns are kept, 8 were asked for"):
+        compressed(spec(CANDIDATES), 8, nonlinearity="cos_sin", X=np.ones((20, 3)))
 
 
-def test_candidates_that_vanish_are_never_kept():
+@pytest.mark.parametrize("spec", GREEDY)
+def test_candidates_that_vanish_are_never_chosen(spec):
     """cos(ω·0 + b) with b = π/2 is zero on zero rows, whatever the frequency."""
-    X = np.zeros((10, 3))
-    zero = drawn(X=X).feature_map_
-    zero.nonlinearity.biases[::2] = 0.25
-    pairs = products.all_pairs(zero, X, np.ones(10), kernels.Gaussian(1.0))
-    problem = products.problem_of(pairs)
-    problem.norms[::2] = np.inf  # as an exact zero gives
-    for spec in GREEDY:
-        found = spec(CANDIDATES)._select(problem, 4)
-        assert (found.kept % 2 == 1).all()
+    rng = np.random.default_rng(0)
+    F = rng.normal(size=(10, 40))
+    F[:, ::2] = 0
+    pairs = products.AllPairs(F, np.eye(10), 40)
+    nothing = np.empty(0, dtype=int), np.empty(0)
+    steps = spec(40).steps(problem.problem_of(pairs), *nothing)
+    units = [step.unit for step, _ in zip(steps, range(50), strict=False)]
+    assert len(units) > 2 and all(unit % 2 for unit in units)
 
 
 def test_nothing_to_choose_from(monkeypatch):
@@ -339,7 +414,7 @@ def test_nothing_to_choose_from(monkeypatch):
 
 
 def test_curve_is_drawn():
-    matplotlib.use("Agg")
+    pytest.importorskip("matplotlib").use("Agg")
     found = compressed(compression.GIGA(CANDIDATES)).compression_
     axes = found.plot()
     assert_array_equal(axes.lines[0].get_ydata(), found.errors)
@@ -355,7 +430,9 @@ BAD = [
     (compression.GIGA(120, n_rows=0), "n_rows must be a positive integer, got 0"),
     (compression.FrankWolfe(120, target="y"), "target must be one of 'kernel', 'feat"),
     (compression.JL(120, "zip"), "JL: projection must be one of 'auto'.*got 'zip'"),
-    (compression.GIGA(10**6, n_pairs=10**6), "n_pairs=1000000 pairs .* do not fit"),
+    (compression.GIGA(120, n_pairs=10**8), "n_pairs=100000000 with 120 columns do not"),
+    (compression.GIGA(120).set_params(refit="yes"), "refit must be one of True, False"),
+    (compression.GIGA(120, n_rows=1), "1 sample has none; fit on at least 2"),
 ]
 
 
@@ -369,6 +446,13 @@ def test_bad_parameters(spec, message):
 def test_bad_rows(spec):
     with pytest.raises(ValueError, match="1 sample has none; fit on at least 2"):
         compressed(spec(CANDIDATES), X=data(1, D))
+    one = np.eye(1, N)[0]
+    for n_pairs in (None, 50):
+        features = RandomFeatures(4, compression=spec(CANDIDATES, n_pairs=n_pairs))
+        with pytest.raises(ValueError, match="at least 2"):
+            features.fit(data(N, D), sample_weight=one)
+    with pytest.raises(NotFittedError):
+        features.transform(data(N, D))
     with pytest.raises(ValueError, match="n_candidates where there are any, must be"):
         compressed(spec(121), nonlinearity="cos_sin")
 

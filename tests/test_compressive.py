@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
-from scipy.stats import chi2, norm
+from scipy.stats import beta, norm
 
 from bochner import RandomFeatures, kernels, methods, metrics, projections
 from bochner._random import Stream
@@ -62,9 +62,10 @@ def test_measured_lengths_vary_as_they_should():
     ratios = np.array([(P.apply(u[None]) ** 2).sum() for P in maps]) / (u @ u)
     variance = 2 / p * (1 - p / d) * d / (d + 2)
     assert abs(ratios.mean() - 1) < norm.isf(ALPHA / 2) * (variance / draws) ** 0.5
-    # a Beta is lighter in the tails than the normal whose χ² this is
-    low, high = chi2.ppf([ALPHA / 2, 1 - ALPHA / 2], draws - 1) / (draws - 1)
-    assert low < ratios.var(ddof=1) / variance < high
+    # Var s² = σ⁴(2 + κ)/n, κ the excess kurtosis of the Beta
+    kurtosis = float(beta.stats(p / 2, (d - p) / 2, moments="k"))
+    spread = ((2 + kurtosis) / draws) ** 0.5
+    assert abs(ratios.var(ddof=1) / variance - 1) < norm.isf(ALPHA / 2) * spread
 
 
 def test_all_measurements_lose_nothing():
@@ -87,11 +88,11 @@ def test_error_falls_with_measurements():
 
 
 def test_ard_is_measured_after_scaling():
+    """P = Q diag(√γ), Q orthonormal: with p = d the kernel is that of P x at γ = 1."""
     X, gamma = data(40, 6), np.linspace(0.1, 1, 6)
     features = methods.compressive(64, gamma=gamma, n_measurements=6, random_state=0)
     P, second = features.fit(X).feature_map_.split()
-    scaled = X * np.sqrt(gamma)
-    assert_allclose(P.to_dense() / np.sqrt(gamma) @ scaled.T, P.apply(X).T, atol=1e-12)
+    assert_allclose(kernels.Gaussian(1.0)(P.apply(X)), features.kernel_(X), atol=1e-12)
     assert_allclose(second(P.apply(X)), features.transform(X), atol=1e-12)
 
 
@@ -126,6 +127,11 @@ BAD = [
 def test_bad_parameters(parameters, error, message):
     with pytest.raises(error, match=message):
         methods.compressive(16, **parameters).fit(data(20, 12))
+
+
+def test_rows_that_are_not_there():
+    with pytest.raises(IndexError, match="kept rows must be from 0 to 2"):
+        projections.Rows(projections.Scale(np.ones(3)), np.array([-1, 1]))
 
 
 def test_one_stage_cannot_be_split():

@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 from bochner import RandomFeatures, methods
-from bochner.compression import products
+from bochner.compression import problem
 
 MIB = 1 << 20
 
@@ -50,7 +50,7 @@ def test_transform_of_compressed_maps(name):
 
 def test_selection_without_all_products(monkeypatch):
     """Candidates of the sampled rows, and no array of candidates by candidates."""
-    monkeypatch.setattr(products, "GRAM_BYTES", 0)
+    monkeypatch.setattr(problem, "GRAM_BYTES", 0)
     X = np.random.default_rng(0).normal(size=(1000, 5))
     features = methods.giga(8, n_candidates=20_000, n_rows=100, random_state=0)
     tracemalloc.start()

@@ -206,7 +206,8 @@ SPARSE = {"eps": 0.1, "delta": 0.1, "sigma": 1.0, "diameter": 1.0}
         ({"sigma": np.inf}, "must have a second moment"),
         ({"sigma": kernels.Laplacian(1.0)}, "must have a second moment"),
         ({"sigma": kernels.Matern(nu=0.5, length_scale=1.0)}, "Laplacian, spherical"),
-        ({"sigma": kernels.Gaussian([1.0, 2.0])}, "one bandwidth for all"),
+        ({"sigma": kernels.Gaussian([1.0, 2.0])}, "one number for its bandwidth"),
+        ({"sigma": kernels.Gaussian()}, "not a rule or an array"),
     ],
 )
 def test_bad_plans(changed, message):

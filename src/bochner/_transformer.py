@@ -65,7 +65,7 @@ class KernelTransformer(RowTransformer):
         -------
         array of shape (n, n_components), in X's floating type
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "feature_map_")
         return self.feature_map_(self._validated(X, reset=False))
 
     def approximate_kernel(self, X: Any, Y: Any = None) -> np.ndarray:
@@ -81,7 +81,7 @@ class KernelTransformer(RowTransformer):
         -------
         array of shape (n, n')
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "feature_map_")
         F = self.feature_map_(self._validated(X, reset=False))
         if Y is None:
             return F @ F.T

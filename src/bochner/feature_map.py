@@ -75,7 +75,11 @@ class FeatureMap:
         )
 
     def __call__(self, X: Any) -> np.ndarray:
-        """Features of dense or CSR rows X, (n, n_features), in X's floating type."""
+        """Features of dense or CSR rows X, (n, n_features), in X's floating type.
+
+        Rows are taken as they are: float32 or float64, NaN stays NaN.
+        """
+        X = X if sparse.issparse(X) else np.asarray(X)
         check_all_rows(X, self.linear.shape[1])
         return self.astype(X.dtype)._apply(X)
 

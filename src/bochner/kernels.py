@@ -108,6 +108,11 @@ class Kernel(BaseEstimator):
         return self._law(scale if np.ndim(scale) == 0 else 1.0)
 
     @property
+    def is_rule(self) -> bool:
+        """Whether the bandwidth is a rule, which `resolve` settles on data."""
+        return isinstance(getattr(self, self._bandwidth_name), str)
+
+    @property
     def input_scale(self) -> np.ndarray | None:
         """One factor per feature that the inputs take first (ARD), or None."""
         scale = self._scale()

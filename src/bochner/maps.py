@@ -52,8 +52,8 @@ class RandomFeatures(KernelTransformer):
         The limit kernel, its bandwidth resolved.
     projection_ : Projection
         The projection used, with nothing left automatic.
-    compression_ : Selection, Sketch or None
-        What the compression learned: kept candidates, weights and the error on the way.
+    compression_ : Selection or None
+        What was kept of the candidates, with weights and the error on the way.
     feature_map_ : FeatureMap
         The sampled map, a function of blocks of rows; its `weights_` are what features
         count for.
@@ -122,52 +122,34 @@ class RandomFeatures(KernelTransformer):
         nonlinearity, projection, compression = self._parts()
         factors = projection.input_factors(X)
         kernel = _resolved(self._kernel(nonlinearity), X, factors, weight)
-        self.kernel_ = nonlinearity.limit_kernel(kernel)
-        self.compression_: Any = None
+        n = self.n_components
+        if compression is not None:
+            n = compression.n_drawn(n)
         rng = as_stream(self.random_state)
-        if compression is None:
-            n = self.n_components
-            drawn = self._drawn(X, kernel, nonlinearity, projection, n, rng)
-            self.feature_map_: Any = drawn.astype(X.dtype)
-            return self
-        n = compression.n_drawn(self.n_components)
-        drawn = self._drawn(X, kernel, nonlinearity, projection, n, rng)
-        self.compression_ = compression.learn(
-            drawn, self.n_components, X, self.kernel_, weight, rng.child("compression")
-        )
-        self.feature_map_ = self.compression_.compressed(drawn).astype(X.dtype)
+        projection, drawn = _sampled(X, kernel, nonlinearity, projection, n, rng)
+        kernel = nonlinearity.limit_kernel(kernel)
+        feature_map: Any = drawn
+        selection = None
+        if compression is not None:
+            feature_map, selection = compression.compress(
+                drawn, self.n_components, X, kernel, weight, rng.child("compression")
+            )
+        self.kernel_, self.projection_ = kernel, projection
+        self.compression_ = selection
+        self.feature_map_ = feature_map.astype(X.dtype)
         return self
 
-    def _drawn(
-        self,
-        X: Any,
-        kernel: Kernel,
-        nonlinearity: Nonlinearity,
-        projection: Projection,
-        n_drawn: int,
-        rng: Stream,
-    ) -> FeatureMap:
-        """A map of n_drawn columns in float64: the map itself, or the candidates."""
-        n = nonlinearity.n_projections(n_drawn)
-        law = kernel.spectral_law()
-        seen = _scaled_sample(X, kernel.input_scale)
-        self.projection_ = projection.resolve(seen, law, n, rng.child("resolve"))
-        linear = self.projection_.sample(law, n, X.shape[1], rng.child("projection"))
-        if kernel.input_scale is not None:
-            linear = linear.scale_columns(kernel.input_scale)
-        sampled = nonlinearity.sample(n, rng.child("nonlinearity"))
-        amplitudes = _amplitudes(self.projection_.amplitude, sampled.n_out)
-        return FeatureMap(linear, sampled, amplitudes)
-
     def _parts(self) -> tuple[Nonlinearity, Projection, Compression | None]:
+        """The parts asked for, and an error before any work if they cannot be."""
         check_count("RandomFeatures", "n_components", self.n_components)
         nonlinearity = self._part("nonlinearity", NONLINEARITIES, Nonlinearity)
         nonlinearity = nonlinearity.resolve(self.n_components)
-        nonlinearity.n_projections(self.n_components)  # or an error, before any work
+        nonlinearity.n_projections(self.n_components)
         projection = self._part("projection", PROJECTIONS, Projection)
-        compression = None
-        if self.compression is not None:
-            compression = self._part("compression", COMPRESSIONS, Compression)
+        if self.compression is None:
+            return nonlinearity, projection, None
+        compression = self._part("compression", COMPRESSIONS, Compression)
+        nonlinearity.n_projections(compression.n_drawn(self.n_components))
         return nonlinearity, projection, compression
 
     def _kernel(self, nonlinearity: Nonlinearity) -> Kernel:
@@ -243,6 +225,27 @@ class RandomProjection(RowTransformer):
     @property
     def _n_features_out(self) -> int:
         return self.linear_map_.shape[0]
+
+
+def _sampled(
+    X: Any,
+    kernel: Kernel,
+    nonlinearity: Nonlinearity,
+    projection: Projection,
+    n_components: int,
+    rng: Stream,
+) -> tuple[Projection, FeatureMap]:
+    """The projection settled on X, and a map of n_components columns in float64."""
+    n = nonlinearity.n_projections(n_components)
+    law = kernel.spectral_law()
+    seen = _scaled_sample(X, kernel.input_scale)
+    projection = projection.resolve(seen, law, n, rng.child("resolve"))
+    linear = projection.sample(law, n, X.shape[1], rng.child("projection"))
+    if kernel.input_scale is not None:
+        linear = linear.scale_columns(kernel.input_scale)
+    sampled = nonlinearity.sample(n, rng.child("nonlinearity"))
+    amplitudes = _amplitudes(projection.amplitude, sampled.n_out)
+    return projection, FeatureMap(linear, sampled, amplitudes)
 
 
 def _resolved(kernel: Kernel, X: Any, factors: Any, weight: Any) -> Kernel:

@@ -318,8 +318,11 @@ def _check_sparsity(owner: str, k: int, d: int) -> tuple[int, int]:
 def _spectral_deviation(owner: str, sigma: Any, d: int) -> float:
     """σ_p in R^d: as given, or that of a kernel."""
     if isinstance(sigma, Kernel):
-        if sigma.input_scale is not None:
-            raise ValueError(f"{owner}: the kernel must have one bandwidth for all.")
+        if sigma.is_rule or sigma.input_scale is not None:
+            raise ValueError(
+                f"{owner}: the kernel must have one number for its bandwidth, not a "
+                f"rule or an array; got {sigma!r}. A fitted map has one in `kernel_`."
+            )
         sigma = sigma.spectral_law().second_moment(d) ** 0.5
     if isinstance(sigma, float) and isinf(sigma):
         raise ValueError(

@@ -6,14 +6,14 @@
 | `FrankWolfe` | J candidates, weighted | some rows | J columns | above GIGA's |
 | `JL` | J mixtures of candidates | none | J₊ columns, mixing | above J's |
 
-A compression is a spec; `learn` returns a value that turns the feature map of all
-candidates into a smaller one.
+A compression is a spec; `compress` turns the feature map of all candidates into a
+smaller one.
 """
 
 from .base import Compression
 from .frank_wolfe import FrankWolfe
 from .giga import GIGA
-from .jl import JL, Sketch
+from .jl import JL
 from .selection import Selection
 
 COMPRESSIONS: dict[str, type[Compression]] = {
@@ -30,5 +30,4 @@ __all__ = [
     "Compression",
     "FrankWolfe",
     "Selection",
-    "Sketch",
 ]

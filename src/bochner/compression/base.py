@@ -11,6 +11,10 @@ from .._random import Stream
 from .._validation import check_count
 from ..feature_map import FeatureMap
 from ..kernels import Kernel
+from .selection import Selection
+
+N_CANDIDATES = 5000
+"""Columns drawn by default, as in the paper."""
 
 
 class CompressedMap(Protocol):
@@ -19,16 +23,12 @@ class CompressedMap(Protocol):
     @property
     def n_components(self) -> int: ...
 
+    @property
+    def weights_(self) -> np.ndarray: ...
+
     def __call__(self, X: Any) -> np.ndarray: ...
 
     def astype(self, dtype: Any) -> CompressedMap: ...
-
-
-class Learned(Protocol):
-    """What a compression learned: a value that turns candidates into a smaller map."""
-
-    def compressed(self, candidates: FeatureMap) -> CompressedMap:
-        """The smaller map."""
 
 
 class Compression(BaseEstimator):
@@ -48,7 +48,7 @@ class Compression(BaseEstimator):
             )
         return drawn
 
-    def learn(
+    def compress(
         self,
         candidates: FeatureMap,
         n_components: int,
@@ -56,6 +56,9 @@ class Compression(BaseEstimator):
         kernel: Kernel,
         weight: np.ndarray | None,
         rng: Stream,
-    ) -> Learned:
-        """What the rows X, of these weights, say about candidates for a kernel."""
+    ) -> tuple[CompressedMap, Selection | None]:
+        """The smaller map, and what was selected if anything was.
+
+        Looks at rows X of these weights, and at the kernel to be approximated.
+        """
         raise NotImplementedError

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from .greedy import Greedy
-from .products import Problem
+from .problem import Problem
 from .walk import Step
 
 
@@ -36,27 +36,32 @@ class FrankWolfe(Greedy):
     (200, 32)
     """
 
-    def steps(self, problem: Problem) -> Iterator[Step]:
+    def steps(
+        self, problem: Problem, kept: np.ndarray, weights: np.ndarray
+    ) -> Iterator[Step]:
         """Steps to vertices; y is known by its products with the R_u, r and itself."""
-        norms, square = problem.norms, problem.target_norm**2
-        sigma = norms[np.isfinite(norms)].sum()
-        u = int((problem.target / norms).argmax())
-        vertex = sigma / norms[u]
-        to_y = vertex * problem.column(u)  # ⟨R_u, y⟩
-        with_target, with_itself = vertex * problem.target[u], sigma**2
+        norms, target, square = problem.norms, problem.target, problem.target_norm**2
+        sigma = norms[problem.present].sum()
+        if kept.size:
+            to_y = problem.combination(kept, weights)  # ⟨R_u, y⟩
+            with_target, with_itself = weights @ target[kept], weights @ to_y[kept]
+        else:
+            u = problem.best(target / norms / problem.target_norm)
+            vertex = sigma / norms[u]
+            to_y = vertex * problem.column(u)
+            with_target, with_itself = vertex * target[u], sigma**2
         error = square - 2 * with_target + with_itself
-        yield Step(u, 0.0, sigma, 1.0, _root(error / square))
+        if not kept.size:
+            yield Step(u, 0.0, vertex, _root(error / square))
         while True:
-            u = int(((problem.target - to_y) / norms).argmax())
+            u = problem.best((target - to_y) / norms / problem.target_norm)
             vertex = sigma / norms[u]
             # γ = ⟨v − y, r − y⟩/‖v − y‖² for the vertex v
-            gain = vertex * (problem.target[u] - to_y[u]) - with_target + with_itself
+            gain = vertex * (target[u] - to_y[u]) - with_target + with_itself
             length = sigma**2 - 2 * vertex * to_y[u] + with_itself
-            if gain <= 0 or length <= 0:
-                return
-            gamma = min(gain / length, 1.0)  # the target may lie outside
+            gamma = min(gain / length, 1.0) if length > 0 else 0.0
             lower = error - 2 * gamma * gain + gamma**2 * length
-            if lower >= error:  # rounding has the last word
+            if gamma <= 0 or lower >= error:  # rounding has the last word
                 return
             with_itself = (
                 (1 - gamma) ** 2 * with_itself
@@ -64,9 +69,9 @@ class FrankWolfe(Greedy):
                 + (gamma * sigma) ** 2
             )
             to_y = (1 - gamma) * to_y + gamma * vertex * problem.column(u)
-            with_target = (1 - gamma) * with_target + gamma * vertex * problem.target[u]
+            with_target = (1 - gamma) * with_target + gamma * vertex * target[u]
             error = lower
-            yield Step(u, 1 - gamma, gamma * sigma, 1.0, _root(error / square))
+            yield Step(u, 1 - gamma, gamma * vertex, _root(error / square))
 
 
 def _root(square: float) -> float:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from .greedy import Greedy
-from .products import Problem
+from .problem import Problem
 from .walk import Step
 
 LIMIT = 1e-14
@@ -22,8 +22,9 @@ class GIGA(Greedy):
     moves on the great circle towards the ℓ_u whose direction is best aligned with ℓ's,
     as far as brings it nearest; then y is scaled to fit r. The kept map is √w_u z_u:
     several times fewer features than plain random ones for the same kernel error.
+    By default the weights are fitted anew as units come in, and y starts again there.
 
-    Selection takes O(s J₊²) time and O(J₊²) memory with all products kept (up to a
+    Selection takes O(s J₊² + J³) time and O(J₊²) memory with all products kept (up to a
     gigabyte of them), or O(J s J₊) and O(s J₊) beyond, with s rows, J₊ candidates and
     J kept; the exact target adds O(s² (J₊ + d)). Features then cost what J rows of the
     projection cost; structured projections keep whole blocks of rows where that is
@@ -36,7 +37,8 @@ class GIGA(Greedy):
     target : "kernel" or "features"
         r: the exact kernel, or the estimate by all candidates as in the paper.
     refit : bool
-        Fit the weights of the kept again, by non-negative least squares.
+        Fit the weights of the kept again, by non-negative least squares, each time
+        there are a quarter more of them and in the end. False: as in the paper.
     n_rows : int
         s, rows sampled; all their pairs count.
     n_pairs : int, optional
@@ -61,46 +63,61 @@ class GIGA(Greedy):
     True
     """
 
-    def steps(self, problem: Problem) -> Iterator[Step]:
+    def steps(
+        self, problem: Problem, kept: np.ndarray, weights: np.ndarray
+    ) -> Iterator[Step]:
         """Great-circle steps; y is known by its cosines with the ℓ_u and with ℓ."""
-        norms = problem.norms
-        to_target = problem.target / norms / problem.target_norm  # ⟨ℓ_u, ℓ⟩
-        u = int(to_target.argmax())
-        to_y = problem.column(u) / norms / norms[u]  # ⟨ℓ_u, y⟩
-        aligned = to_target[u]  # ⟨ℓ, y⟩
-        yield _step(problem, u, 0.0, 1.0, aligned)
+        norms, length = problem.norms, problem.target_norm
+        to_target = problem.target / norms / length  # ⟨ℓ_u, ℓ⟩
+        if kept.size:
+            y = problem.combination(kept, weights)
+            size = np.sqrt(weights @ y[kept])
+            to_y = y / norms / size  # ⟨ℓ_u, y⟩
+            aligned = weights @ problem.target[kept] / size / length  # ⟨ℓ, y⟩
+        else:
+            u = problem.best(to_target)
+            to_y = problem.column(u) / norms / norms[u]
+            aligned = to_target[u]
+            yield Step(u, 0.0, length * aligned / norms[u], _error(aligned))
         while 1 - aligned**2 > LIMIT:
-            u = _best(to_target, to_y, aligned)
-            # ζ₀ = ⟨ℓ, ℓ_u⟩, ζ₁ = ⟨ℓ, y⟩, ζ₂ = ⟨ℓ_u, y⟩
-            zeta0, zeta1, zeta2 = to_target[u], aligned, to_y[u]
-            towards, beyond = zeta0 - zeta1 * zeta2, zeta1 - zeta0 * zeta2
-            if towards <= 0 or beyond < 0:
+            u = problem.best(_alignment(to_target, to_y, aligned))
+            step = _great_circle(to_target[u], aligned, to_y[u])
+            if step is None:
                 return
-            gamma = towards / (towards + beyond)
-            length = np.sqrt(
-                (1 - gamma) ** 2 + gamma**2 + 2 * gamma * (1 - gamma) * zeta2
-            )
-            shrink, added = (1 - gamma) / length, gamma / length
-            nearer = shrink * zeta1 + added * zeta0
-            if nearer <= aligned:  # rounding has the last word
-                return
+            shrink, added, nearer = step
             to_y = shrink * to_y + added * (problem.column(u) / norms / norms[u])
+            # the weights stand for the multiple of y that is nearest to r
+            shrink, added = shrink * nearer / aligned, added * nearer * length
             aligned = nearer
-            yield _step(problem, u, shrink, added, aligned)
+            yield Step(u, shrink, added / norms[u], _error(aligned))
 
 
-def _best(to_target: np.ndarray, to_y: np.ndarray, aligned: float) -> int:
-    """The candidate whose geodesic from y has the direction best aligned with ℓ's."""
+def _alignment(to_target: np.ndarray, to_y: np.ndarray, aligned: float) -> np.ndarray:
+    """How well the geodesic from y to each candidate is aligned with that to ℓ."""
     across = 1 - to_y**2
-    direction = to_target - aligned * to_y
     with np.errstate(divide="ignore", invalid="ignore"):
-        score = direction / np.sqrt(across)
+        cosine = (to_target - aligned * to_y) / np.sqrt(across)
+    cosine /= np.sqrt(1 - aligned**2)
     # a candidate at ±y has no direction from there
-    return int(np.where(across > LIMIT, score, -np.inf).argmax())
+    return np.where(across > LIMIT, cosine, -np.inf)
 
 
-def _step(
-    problem: Problem, u: int, shrink: float, added: float, aligned: float
-) -> Step:
-    scale = problem.target_norm * aligned  # of the multiple of y that is nearest to r
-    return Step(u, shrink, added, scale, np.sqrt(max(1 - aligned**2, 0.0)))
+def _great_circle(
+    zeta0: float, zeta1: float, zeta2: float
+) -> tuple[float, float, float] | None:
+    """y ← shrink y + added ℓ_u nearest to ℓ, and its cosine with ℓ; None at the limit.
+
+    ζ₀ = ⟨ℓ, ℓ_u⟩, ζ₁ = ⟨ℓ, y⟩, ζ₂ = ⟨ℓ_u, y⟩.
+    """
+    towards, beyond = zeta0 - zeta1 * zeta2, zeta1 - zeta0 * zeta2
+    if towards <= 0 or beyond < 0:
+        return None
+    gamma = towards / (towards + beyond)
+    length = np.sqrt((1 - gamma) ** 2 + gamma**2 + 2 * gamma * (1 - gamma) * zeta2)
+    shrink, added = (1 - gamma) / length, gamma / length
+    nearer = shrink * zeta1 + added * zeta0
+    return (shrink, added, nearer) if nearer > zeta1 else None
+
+
+def _error(aligned: float) -> float:
+    return float(np.sqrt(max(1 - aligned**2, 0.0)))

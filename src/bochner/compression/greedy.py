@@ -1,4 +1,4 @@
-"""What GIGA and Frank-Wolfe share: the problem, the walk to J units, the refit."""
+"""What GIGA and Frank-Wolfe share: the sample, the walk to J units, the refits."""
 
 from __future__ import annotations
 
@@ -8,21 +8,26 @@ from typing import Any
 
 import numpy as np
 
-from .._distances import as_float64
 from .._random import Stream
 from .._validation import check_count, check_option
 from ..feature_map import FeatureMap
 from ..kernels import Kernel
-from .base import Compression
-from .products import PAIR_BYTES, Pairs, Problem, all_pairs, problem_of, sampled_pairs
-from .refit import refitted
+from .base import N_CANDIDATES, Compression
+from .problem import Problem, problem_of
+from .products import SAMPLE_BYTES, Pairs, all_pairs, sampled_pairs
 from .selection import Selection
 from .walk import Step, Walk
 
 TARGETS = ("kernel", "features")
 
-REFITS = 8
-"""Rounds of weights fitted again, with others in place of units that lose theirs."""
+N_ROWS = 2000
+"""Rows sampled by default: their four million pairs are as good as all."""
+
+PATIENCE = 4
+"""Rounds of steps and refits that may bring no more units than there were."""
+
+GROWTH = 1.25
+"""Weights are fitted again each time so many times as many units are kept."""
 
 
 class Greedy(Compression):
@@ -33,10 +38,10 @@ class Greedy(Compression):
 
     def __init__(
         self,
-        n_candidates: int = 5000,
+        n_candidates: int = N_CANDIDATES,
         target: str = "kernel",
         refit: bool = True,
-        n_rows: int = 2000,
+        n_rows: int = N_ROWS,
         n_pairs: int | None = None,
     ) -> None:
         self.n_candidates = n_candidates
@@ -45,11 +50,13 @@ class Greedy(Compression):
         self.n_rows = n_rows
         self.n_pairs = n_pairs
 
-    def steps(self, problem: Problem) -> Iterator[Step]:
-        """The walk, until no step helps any more."""
+    def steps(
+        self, problem: Problem, kept: np.ndarray, weights: np.ndarray
+    ) -> Iterator[Step]:
+        """Steps from kept units and their weights on, until none helps any more."""
         raise NotImplementedError
 
-    def learn(
+    def compress(
         self,
         candidates: FeatureMap,
         n_components: int,
@@ -57,90 +64,90 @@ class Greedy(Compression):
         kernel: Kernel,
         weight: np.ndarray | None,
         rng: Stream,
-    ) -> Selection:
-        self._check(X)
+    ) -> tuple[FeatureMap, Selection]:
         owner, nonlinearity = type(self).__name__, candidates.nonlinearity
-        wanted = n_components * nonlinearity.n_units // nonlinearity.n_out
+        self._check()
         pairs = self._pairs(candidates, X, kernel, weight, rng)
         if not (pairs.target_norm > 0 and pairs.target.max() > 0):
             raise ValueError(
                 f"{owner}: no candidate agrees with the target on the rows sampled, as "
                 "when all of them are zero; check the data, or leave compression=None."
             )
-        found = self._select(problem_of(pairs), wanted)
-        if len(found.kept) < wanted:
+        wanted = n_components * nonlinearity.n_units // nonlinearity.n_out
+        found = self.select(problem_of(pairs), wanted)
+        kept = candidates.keep(found.kept, found.weights)
+        if kept.n_components < n_components:
             warnings.warn(
-                f"{owner}: {len(found.kept)} units are kept, {wanted} were asked for: "
-                f"no other one lowers the relative error, {found.error:.2g} on the "
-                "rows sampled. Ask for fewer components, or raise n_rows or "
-                "n_candidates.",
+                f"{owner}: {kept.n_components} columns are kept, {n_components} were "
+                "asked for: further steps found no other that lowers the relative "
+                f"error, {found.error:.2g} on the rows sampled. Ask for fewer, or "
+                "raise n_rows or n_candidates.",
                 stacklevel=3,
             )
-        return found
+        return kept, found
 
-    def _check(self, X: Any) -> None:
+    def select(self, problem: Problem, wanted: int) -> Selection:
+        """Steps until `wanted` different units have weight, refitted on the way."""
+        walk = Walk(problem, self.steps)
+        if not self.refit:
+            walk.until(wanted)
+            return walk.selection()
+        most, patience = 0, PATIENCE
+        while len(walk) < wanted and patience:
+            walk.until(min(wanted, int(GROWTH * len(walk)) + 1))
+            walk.refit()
+            # where what comes goes again, more have no use
+            patience = PATIENCE if len(walk) > most else patience - 1
+            most = max(most, len(walk))
+        return walk.selection()
+
+    def _check(self) -> None:
         owner = type(self).__name__
         check_option(owner, "target", self.target, TARGETS)
+        check_option(owner, "refit", self.refit, (True, False))
         check_count(owner, "n_rows", self.n_rows)
         if self.n_pairs is not None:
             check_count(owner, "n_pairs", self.n_pairs)
-        if X.shape[0] < 2:
-            raise ValueError(
-                f"{owner}: features are compared on pairs of rows, and 1 sample has "
-                "none; fit on at least 2, or leave compression=None."
-            )
 
     def _pairs(
         self, candidates: FeatureMap, X: Any, kernel: Kernel, weight: Any, rng: Stream
     ) -> Pairs:
+        owner = type(self).__name__
         target = kernel if self.target == "kernel" else None
         weight = np.ones(X.shape[0]) if weight is None else weight
+        # a common factor changes nothing but the range of numbers
+        weight = weight / weight.max()
+        present = np.flatnonzero(weight)
+        _check_rows(owner, min(len(present), self.n_rows))
         if self.n_pairs is None:
-            present = np.flatnonzero(weight)
             rows = present[rng.subset(len(present), self.n_rows)]
-            # a common factor changes nothing but the range of numbers
-            w = weight[rows] / weight[rows].max()
-            return all_pairs(candidates, as_float64(X[rows]), w, target)
-        owner, n_units = type(self).__name__, candidates.nonlinearity.n_units
-        _check_pairs(owner, self.n_pairs, n_units)
-        i, j = _distinct_pairs(X.shape[0], self.n_pairs, rng)
-        w = weight[i] * weight[j]
-        i, j, w = i[w > 0], j[w > 0], w[w > 0]
-        X, Y = as_float64(X[i]), as_float64(X[j])
-        return sampled_pairs(candidates, X, Y, w / w.max(initial=1), target)
-
-    def _select(self, problem: Problem, wanted: int) -> Selection:
-        """Steps until `wanted` different units have weight, then the refit."""
-        walk = Walk(self.steps(problem), problem.norms)
-        walk.until(wanted)
-        kept, weights, errors = walk.kept, walk.weights, walk.errors
-        error = errors[-1]
-        for _ in range(REFITS if self.refit else 0):
-            weights, error = refitted(problem, kept, weights, error)
-            left = kept[weights > 0]
-            if left.size == kept.size:
-                break
-            # as many others, where the walk goes on
-            walked = len(walk.kept)
-            walk.until(walked + kept.size - left.size)
-            others = walk.kept[walked:]
-            kept = np.concatenate([left, others])
-            weights = np.concatenate([weights[weights > 0], np.zeros(others.size)])
-        some = weights > 0
-        return Selection(kept[some], weights[some], errors, float(error))
+            _check_size(owner, "n_rows", len(rows), len(rows) + candidates.n_components)
+            return all_pairs(candidates, X[rows], weight[rows], target)
+        _check_size(owner, "n_pairs", self.n_pairs, candidates.n_components)
+        i, j = (present[p] for p in distinct_pairs(len(present), self.n_pairs, rng))
+        return sampled_pairs(candidates, X, (i, j), weight[i] * weight[j], target)
 
 
-def _check_pairs(owner: str, n_pairs: int, n_units: int) -> None:
-    if 8 * n_pairs * n_units > PAIR_BYTES:
-        raise ValueError(
-            f"{owner}: n_pairs={n_pairs} pairs of {n_units} candidates do not fit "
-            f"{PAIR_BYTES >> 30} GiB; use n_pairs=None, which takes all pairs of "
-            "n_rows rows in less memory, or fewer of either."
-        )
-
-
-def _distinct_pairs(n: int, count: int, rng: Stream) -> tuple[np.ndarray, np.ndarray]:
+def distinct_pairs(n: int, count: int, rng: Stream) -> tuple[np.ndarray, np.ndarray]:
     """Pairs i ≠ j of n rows, uniform, with replacement."""
     i = (rng.child("first").uniform(count) * n).astype(np.int64)
     j = (rng.child("second").uniform(count) * (n - 1)).astype(np.int64)
     return i, j + (j >= i)
+
+
+def _check_rows(owner: str, n: int) -> None:
+    if n < 2:
+        raise ValueError(
+            f"{owner}: features are compared on pairs of rows, and 1 sample has none; "
+            "fit on at least 2 (of positive weight, with n_rows ≥ 2), or leave "
+            "compression=None."
+        )
+
+
+def _check_size(owner: str, name: str, count: int, columns: int) -> None:
+    if 8 * count * columns > SAMPLE_BYTES:
+        raise ValueError(
+            f"{owner}: {name}={count} with {columns} columns do not fit "
+            f"{SAMPLE_BYTES >> 30} GiB; take fewer (2000 rows, whose pairs all count, "
+            "serve as well as millions), or fewer candidates."
+        )

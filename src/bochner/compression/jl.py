@@ -13,7 +13,7 @@ from .._validation import check_choice
 from ..feature_map import FeatureMap, check_all_rows, rows_of
 from ..kernels import Kernel
 from ..projections import PROJECTIONS, LinearMap, Projection
-from .base import Compression
+from .base import N_CANDIDATES, Compression
 
 
 class JL(Compression):
@@ -47,11 +47,13 @@ class JL(Compression):
     (200, 32)
     """
 
-    def __init__(self, n_candidates: int = 5000, projection: Any = "dense") -> None:
+    def __init__(
+        self, n_candidates: int = N_CANDIDATES, projection: Any = "dense"
+    ) -> None:
         self.n_candidates = n_candidates
         self.projection = projection
 
-    def learn(
+    def compress(
         self,
         candidates: FeatureMap,
         n_components: int,
@@ -59,24 +61,14 @@ class JL(Compression):
         kernel: Kernel,
         weight: np.ndarray | None,
         rng: Stream,
-    ) -> Sketch:
-        """V, which asks nothing of the data."""
+    ) -> tuple[SketchedMap, None]:
+        """V z(x) for the candidates z; asks nothing of the data."""
         projection = check_choice(
             "JL", "projection", self.projection, PROJECTIONS, Projection
         )
         n_in = candidates.n_components
-        return Sketch(projection.sample_isometry(n_components, n_in, rng))
-
-
-@dataclass(frozen=True, eq=False)
-class Sketch:
-    """A random projection V of features."""
-
-    linear: LinearMap
-
-    def compressed(self, candidates: FeatureMap) -> SketchedMap:
-        """V z(x) for the candidates z."""
-        return SketchedMap(candidates, self.linear)
+        V = projection.sample_isometry(n_components, n_in, rng)
+        return SketchedMap(candidates, V), None
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +84,11 @@ class SketchedMap:
     @property
     def n_components(self) -> int:
         return self.linear.shape[0]
+
+    @property
+    def weights_(self) -> np.ndarray:
+        """What each feature counts for in inner products, (n_components,): 1."""
+        return np.ones(self.n_components)
 
     @property
     def dtype(self) -> np.dtype:

@@ -7,20 +7,16 @@ alone, r the target, summed over pairs of rows: all of them, or a sample.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from .._distances import as_float64
 from ..feature_map import FeatureMap
 from ..kernels import Kernel
 
-GRAM_BYTES = 1 << 30
-"""⟨R_u, R_v⟩ of all pairs of units is kept where it takes no more than this."""
-
-PAIR_BYTES = 4 << 30
-"""R on sampled pairs may take so much."""
+SAMPLE_BYTES = 4 << 30
+"""Features and kernel of the sampled rows or pairs may take so much."""
 
 GRAM_COLUMNS = 512
 """Columns of products computed at a time."""
@@ -94,38 +90,6 @@ class SampledPairs:
 Pairs = AllPairs | SampledPairs
 
 
-@dataclass(frozen=True)
-class Problem:
-    """Find w ≥ 0 with few non-zeros and Σ_u w_u R_u ≈ r."""
-
-    norms: np.ndarray  # ‖R_u‖, ∞ for candidates that vanish, (n_units,)
-    target: np.ndarray  # ⟨R_u, r⟩, (n_units,)
-    target_norm: float  # ‖r‖
-    column: Callable[[int], np.ndarray]  # ⟨R_u, R_v⟩ over u, (n_units,)
-    block: Callable[[np.ndarray], np.ndarray]  # ⟨R_u, R_v⟩ within some units
-
-
-def problem_of(pairs: Pairs) -> Problem:
-    """The problem, its products computed once or, where they do not fit, on demand."""
-    norms = np.where(pairs.norms > 0, pairs.norms, np.inf)
-    if 8 * pairs.n_units**2 > GRAM_BYTES:
-        return Problem(
-            norms,
-            pairs.target,
-            pairs.target_norm,
-            lambda v: pairs.products(slice(None), np.array([v]))[:, 0],
-            lambda units: pairs.products(units, units),
-        )
-    G = gram(pairs)
-    return Problem(
-        norms,
-        pairs.target,
-        pairs.target_norm,
-        lambda v: G[v],
-        lambda units: G[np.ix_(units, units)],
-    )
-
-
 def gram(pairs: Pairs) -> np.ndarray:
     """⟨R_u, R_v⟩ of all units, (n_units, n_units); half of it is computed."""
     G = np.empty((pairs.n_units, pairs.n_units))
@@ -145,26 +109,35 @@ def all_pairs(
     A pair counts as often as the product of its rows' weights says.
     """
     root = np.sqrt(weight)[:, None]
-    F = candidates(X)
+    rows = as_float64(X)
+    F = candidates(rows)
     F *= root
-    K = F @ F.T if kernel is None else kernel(X) * (root * root.T)
+    K = F @ F.T if kernel is None else kernel(rows) * (root * root.T)
     return AllPairs(F, K, candidates.nonlinearity.n_units)
 
 
 def sampled_pairs(
-    candidates: FeatureMap, X: Any, Y: Any, weight: np.ndarray, kernel: Kernel | None
+    candidates: FeatureMap,
+    X: Any,
+    places: tuple[np.ndarray, np.ndarray],
+    weight: np.ndarray,
+    kernel: Kernel | None,
 ) -> SampledPairs:
-    """Pairs (X_s, Y_s) of some weight; the target is the kernel, or all candidates."""
-    n_units, n_pairs = candidates.nonlinearity.n_units, X.shape[0]
+    """Pairs of rows of X at two arrays of places; the target as in `all_pairs`.
+
+    A pair counts as often as its weight says.
+    """
+    n_units, n_pairs = candidates.nonlinearity.n_units, len(weight)
     R, r = np.empty((n_pairs, n_units)), np.empty(n_pairs)
     for start in range(0, n_pairs, PAIRS_AT_ONCE):
         block = slice(start, start + PAIRS_AT_ONCE)
-        product = candidates(X[block]) * candidates(Y[block])
+        first, second = (as_float64(X[p[block]]) for p in places)
+        product = candidates(first) * candidates(second)
         R[block] = sum(np.split(product, product.shape[1] // n_units, axis=1))
         if kernel is None:
             r[block] = R[block].sum(axis=1)
         else:
-            r[block] = np.diagonal(kernel(X[block], Y[block]))
+            r[block] = np.diagonal(kernel(first, second))
     root = np.sqrt(weight)
     R *= root[:, None]
     return SampledPairs(R, r * root)

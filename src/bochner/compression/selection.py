@@ -7,36 +7,33 @@ from typing import Any
 
 import numpy as np
 
-from ..feature_map import FeatureMap
-
 
 @dataclass(frozen=True, eq=False)
 class Selection:
     """Σ_u weights_u R_u ≈ r over the kept units u.
 
-    The path is nested: the first j units are those that a run for j units keeps.
+    Without a refit the path is nested: the first j units are those that a run for j
+    units keeps.
 
     Attributes
     ----------
     kept : int array of shape (n_kept,)
         Candidates in the order of their choice.
     weights : array of shape (n_kept,)
-        What each counts for, all > 0; 1 would be its share among all candidates.
+        What each counts for, all > 0, where 1 is its share among all candidates; what
+        it counts for among the kept is `feature_map_.weights_`.
     errors : array of shape (n_kept,)
-        ‖Σ_u w_u R_u − r‖/‖r‖ when the first 1, 2, … units were chosen, with the greedy
-        weights.
-    error : float
-        The same in the end, weights refitted if they were asked to.
+        ‖Σ_u w_u R_u − r‖/‖r‖ with 1, 2, … units on the way, r the target.
     """
 
     kept: np.ndarray
     weights: np.ndarray
     errors: np.ndarray
-    error: float
 
-    def compressed(self, candidates: FeatureMap) -> FeatureMap:
-        """√w_u z_u over the kept units u."""
-        return candidates.keep(self.kept, self.weights)
+    @property
+    def error(self) -> float:
+        """The relative error in the end."""
+        return float(self.errors[-1])
 
     def plot(self, ax: Any = None) -> Any:
         """Error against the number of kept units, on matplotlib axes, returned."""
@@ -48,9 +45,6 @@ class Selection:
                 "itself is the array `errors`."
             ) from missing
         ax = plt.subplots()[1] if ax is None else ax
-        counts = np.arange(1, len(self.errors) + 1)
-        ax.loglog(counts, self.errors, label="greedy weights")
-        ax.plot(counts[-1], self.error, "o", label="in the end")
+        ax.loglog(np.arange(1, len(self.errors) + 1), self.errors)
         ax.set(xlabel="units kept", ylabel="relative error on the sampled pairs")
-        ax.legend()
         return ax

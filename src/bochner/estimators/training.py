@@ -43,6 +43,9 @@ SIZE_FACTOR = 16
 SIZES = 256, 4000
 """Components of the default map: 16 √n, between these."""
 
+CANDIDATES_PER_COMPONENT = 10
+"""Candidates of compressed features for each that is kept, at least."""
+
 DEVIATION_ROWS = 20_000
 """Rows asked for the standard deviation of features."""
 
@@ -176,6 +179,10 @@ def given_features(owner: Any, n: int, rng: Stream | None) -> Any:
             )
         size = default_size(owner, n if features == "nystroem" else max(n, SIZES[0]))
         features = METHODS[features](size // 2 * 2 or 1)
+        compression = getattr(features, "compression", None)
+        if compression is not None:  # or there would be nothing to choose
+            most = compression.n_candidates // CANDIDATES_PER_COMPONENT
+            features.set_params(n_components=min(features.n_components, most))
     elif not hasattr(features, "transform") or not hasattr(features, "fit"):
         raise TypeError(
             f"{type(owner).__name__}: features must be a transformer, a method's name, "

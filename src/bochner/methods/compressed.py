@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ..compression import GIGA, JL, Compression, FrankWolfe
+from ..compression.base import N_CANDIDATES
+from ..compression.greedy import N_ROWS
 from ..maps import RandomFeatures
 from ..projections import Compressive
-
-CANDIDATES = 5000
-"""Columns drawn by default, as in the paper."""
 
 
 def compressive(
@@ -65,10 +64,10 @@ def giga(
     gamma: Any = "scale",
     kernel: Any = None,
     random_state: Any = None,
-    n_candidates: int = CANDIDATES,
+    n_candidates: int = N_CANDIDATES,
     target: str = "kernel",
     refit: bool = True,
-    n_rows: int = 2000,
+    n_rows: int = N_ROWS,
     n_pairs: int | None = None,
     **parts: Any,
 ) -> RandomFeatures:
@@ -106,10 +105,10 @@ def frank_wolfe(
     gamma: Any = "scale",
     kernel: Any = None,
     random_state: Any = None,
-    n_candidates: int = CANDIDATES,
+    n_candidates: int = N_CANDIDATES,
     target: str = "kernel",
     refit: bool = True,
-    n_rows: int = 2000,
+    n_rows: int = N_ROWS,
     n_pairs: int | None = None,
     **parts: Any,
 ) -> RandomFeatures:
@@ -146,7 +145,7 @@ def jl(
     gamma: Any = "scale",
     kernel: Any = None,
     random_state: Any = None,
-    n_candidates: int = CANDIDATES,
+    n_candidates: int = N_CANDIDATES,
     mixing: Any = "dense",
     **parts: Any,
 ) -> RandomFeatures:

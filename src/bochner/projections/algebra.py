@@ -237,6 +237,11 @@ class Rows(LinearMap):
     linear: LinearMap
     kept: np.ndarray
 
+    def __post_init__(self) -> None:
+        n_out = self.linear.shape[0]
+        if self.kept.size and not 0 <= self.kept.min() <= self.kept.max() < n_out:
+            raise IndexError(f"kept rows must be from 0 to {n_out - 1}.")
+
     @property
     def shape(self) -> tuple[int, int]:  # type: ignore[override]
         return (self.kept.size, self.linear.shape[1])

@@ -11,7 +11,7 @@ from .._validation import check_choice, check_count
 from ..laws import Law
 from .algebra import Compose
 from .auto import Auto
-from .base import LinearMap, Projection
+from .base import Projection
 from .block_diagonal import BlockDiagonal
 from .circulant import Circulant
 from .dense import Dense
@@ -97,10 +97,11 @@ class Compressive(Projection):
         return self._second().amplitude
 
     def resolve(self, X: Any, law: Law, n_out: int, rng: Stream) -> Compressive:
-        """Settle p, and the second stage on measured rows of X."""
+        """Settle p, and the second stage on measurements of rows of X."""
         p = self._measurements(X.shape[1])
         rows = X[rng.child("rows").subset(X.shape[0], MEASURED_ROWS)]
-        P = self._orthoprojector(p, X.shape[1], rng.child("measurements"))
+        # plain Gaussian measurements tell the same of the data, without a QR
+        P = Dense().sample_isometry(p, X.shape[1], rng.child("measurements"))
         measured = P.astype(X.dtype).apply(rows)
         second = self._second()
         if second.input_factors(measured) is not None:
@@ -113,11 +114,9 @@ class Compressive(Projection):
 
     def _sample(self, law: Law, n_out: int, n_in: int, rng: Stream) -> Compose:
         p = self._measurements(n_in)
-        P = self._orthoprojector(p, n_in, rng.child("measurements"))
+        first = Orthoprojector(self.ensemble)
+        P = first.sample_isometry(p, n_in, rng.child("measurements"))
         return Compose(self._second().sample(law, n_out, p, rng.child("projection")), P)
-
-    def _orthoprojector(self, p: int, n_in: int, rng: Stream) -> LinearMap:
-        return Orthoprojector(self.ensemble).sample_isometry(p, n_in, rng)
 
     def _second(self) -> Projection:
         return check_choice(

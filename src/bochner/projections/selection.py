@@ -32,13 +32,12 @@ class BlockMap(LinearMap):
         multiply-add for each of the n_in features.
         """
         n_in = self.shape[1]
-        needed, place = np.unique(kept // self.block_rows, return_inverse=True)
         plain_ns = kept.size * n_in * DENSE_NS
+        blocks_ns = np.unique(kept // self.block_rows).size * self.block_ns
         fits = 8 * kept.size * n_in <= DENSE_BYTES
-        if fits and plain_ns < needed.size * self.block_ns:
+        if fits and plain_ns < blocks_ns:
             return plain_rows(self, kept)
-        places = place * self.block_rows + kept % self.block_rows
-        return Rows(self.blocks(needed), places)
+        return whole_blocks(self, kept)
 
     def rows_in(self, needed: np.ndarray) -> np.ndarray:
         """The rows of some blocks, in order."""
@@ -46,13 +45,23 @@ class BlockMap(LinearMap):
         return rows[rows < self.shape[0]]
 
 
-def plain_rows(linear: LinearMap, kept: np.ndarray) -> Matrix:
-    """W[kept] written out, (n_kept, n_in), as the adjoint of unit vectors."""
-    n_out, n_in = linear.shape
-    transposed = np.empty((n_in, kept.size), dtype=linear.dtype)
-    for start in range(0, kept.size, UNIT_ROWS):
-        part = kept[start : start + UNIT_ROWS]
-        units = np.zeros((part.size, n_out), dtype=linear.dtype)
-        units[np.arange(part.size), part] = 1
-        transposed[:, start : start + part.size] = linear.apply_adjoint(units).T
+def whole_blocks(linear: BlockMap, kept: np.ndarray) -> Rows:
+    """W[kept] by the blocks of W that have a kept row."""
+    needed, place = np.unique(kept // linear.block_rows, return_inverse=True)
+    places = place * linear.block_rows + kept % linear.block_rows
+    return Rows(linear.blocks(needed), places)
+
+
+def plain_rows(linear: BlockMap, kept: np.ndarray) -> Matrix:
+    """W[kept] written out, (n_kept, n_in): each block's adjoint of unit vectors."""
+    transposed = np.empty((linear.shape[1], kept.size), dtype=linear.dtype)
+    blocks = kept // linear.block_rows
+    for number in np.unique(blocks):
+        block = linear.blocks(np.array([number]))
+        own = np.flatnonzero(blocks == number)
+        for start in range(0, own.size, UNIT_ROWS):
+            part = own[start : start + UNIT_ROWS]
+            units = np.zeros((part.size, block.shape[0]), dtype=linear.dtype)
+            units[np.arange(part.size), kept[part] % linear.block_rows] = 1
+            transposed[:, part] = block.apply_adjoint(units).T
     return Matrix(transposed)

@@ -203,6 +203,7 @@ def _fashion(seeds: int) -> None:
     data = datasets.load("fashion_mnist")
     maps: dict[str, Any] = {
         "plain": partial(methods.rff, nonlinearity="cos"),
+        "SORF": methods.sorf,
         "paper's (1 seed)": partial(
             methods.giga, target="features", refit=False, n_pairs=20_000
         ),

@@ -355,7 +355,7 @@ def test_names_grids_and_learners():
         RandomFeatures(compression=compression.JL(40)),
     ]
 )
-@pytest.mark.filterwarnings("ignore:.*columns are kept")
+@pytest.mark.filterwarnings("ignore:.*columns asked for")
 def test_scikit_learn(estimator, check):
     check(estimator.set_params(n_components=4))
 
@@ -385,12 +385,12 @@ def test_compressions_of_measurements_split():
 @pytest.mark.parametrize("spec", GREEDY)
 def test_fewer_than_asked_for_is_said(spec):
     """Constant rows: all candidates are alike, and the largest is enough."""
-    with pytest.warns(UserWarning, match=r"1 columns are kept, 8 were asked for"):
+    with pytest.warns(UserWarning, match="kept 1 of the 8 columns asked for"):
         features = compressed(spec(CANDIDATES), 8, X=np.ones((20, 3)))
     assert features.transform(np.ones((2, 3))).shape == (2, 1)
     assert len(features.get_feature_names_out()) == 1
     assert features.compression_.weights < CANDIDATES
-    with pytest.warns(UserWarning, match=r"2 columns are kept, 8 were asked for"):
+    with pytest.warns(UserWarning, match="kept 2 of the 8 columns asked for"):
         compressed(spec(CANDIDATES), 8, nonlinearity="cos_sin", X=np.ones((20, 3)))
 
 
@@ -411,6 +411,12 @@ def test_nothing_to_choose_from(monkeypatch):
     monkeypatch.setattr(products.AllPairs, "_target", lambda self, K: np.zeros(120))
     with pytest.raises(ValueError, match="no candidate agrees with the target"):
         compressed(compression.GIGA(CANDIDATES))
+
+
+def test_values_are_shown_in_a_line():
+    features = compressed(compression.GIGA(CANDIDATES))
+    assert repr(features.feature_map_) == "FeatureMap(6 features → 16, float64)"
+    assert repr(features.compression_).startswith("Selection(16 units kept, error 0.")
 
 
 def test_curve_is_drawn():

@@ -30,6 +30,8 @@ def test_stages_apart_are_the_map(second, ensemble):
     assert_allclose(of_measurements(X @ matrix.T), features.transform(X), atol=1e-12)
     from_csr = of_measurements(P.apply(sparse.csr_matrix(X)))
     assert_allclose(from_csr, features.transform(X), atol=1e-12)
+    from_lists = of_measurements(P.apply(X.tolist()).tolist())
+    assert_allclose(from_lists, features.transform(X), atol=1e-12)
 
 
 @pytest.mark.parametrize("kernel", ["gaussian", "cauchy", "matern"])
@@ -111,8 +113,12 @@ def test_bandwidth_corrected_second_stage():
 BAD = [
     ({"n_measurements": 13}, ValueError, "at most the 12 features, got 13"),
     ({"n_measurements": 0}, ValueError, "n_measurements must be a positive integer"),
-    ({"n_measurements": "few"}, ValueError, "n_measurements must be a positive int"),
-    ({"kernel": "laplacian"}, TypeError, "Compressive needs radii .*isotropic"),
+    ({"n_measurements": "few"}, ValueError, "positive integer, got 'few'.*Or 'auto'"),
+    (
+        {"kernel": "laplacian"},
+        TypeError,
+        "needs radii .*isotropic.*use methods.rff",
+    ),
     ({"ensemble": "cauchy"}, ValueError, "ensemble must be one of 'gaussian', 'sign'"),
     ({"projection": "sparse"}, ValueError, "Compressive: projection must be one of"),
     (

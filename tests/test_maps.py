@@ -279,7 +279,10 @@ def test_kernel_and_error_of_frames(output):
 def test_feature_map_trusts_nobody():
     """The public value runs compiled code: it looks at what it gets."""
     features = RandomFeatures(16, random_state=0).fit(data(20, 3)).feature_map_
-    for rows in (data(5, 4), data(5, 3).astype(int), data(5, 3).astype(np.float16)):
+    whole = data(5, 3).astype(int)
+    assert_array_equal(features(whole), features(whole.astype(np.float64)))
+    assert_array_equal(features(whole.tolist()), features(whole))
+    for rows in (data(5, 4), data(5, 3).astype(np.float16)):
         with pytest.raises(ValueError, match="A map of 3 features takes"):
             features(rows)
     with pytest.raises(ValueError, match=r"must be CSR, got csc; use X.tocsr\(\)"):

@@ -21,7 +21,7 @@ Writer = Callable[[Any, np.ndarray], None]
 """Writes the features of a block of rows into an array."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class FeatureMap:
     """φ(x) = √weights ∘ nonlinearity(W x): an immutable, pure function of each row.
 
@@ -40,6 +40,10 @@ class FeatureMap:
     linear: LinearMap
     nonlinearity: SampledNonlinearity
     amplitudes: np.ndarray | None = None
+
+    def __repr__(self) -> str:
+        name, n_in = type(self).__name__, self.linear.shape[1]
+        return f"{name}({n_in} features → {self.n_components}, {self.dtype})"
 
     @property
     def n_components(self) -> int:
@@ -77,9 +81,11 @@ class FeatureMap:
     def __call__(self, X: Any) -> np.ndarray:
         """Features of dense or CSR rows X, (n, n_features), in X's floating type.
 
-        Rows are taken as they are: float32 or float64, NaN stays NaN.
+        Whole numbers become float64; NaN stays NaN.
         """
         X = X if sparse.issparse(X) else np.asarray(X)
+        if X.dtype.kind in "biu":
+            X = X.astype(np.float64)
         check_all_rows(X, self.linear.shape[1])
         return self.astype(X.dtype)._apply(X)
 

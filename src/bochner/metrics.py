@@ -71,7 +71,9 @@ def _kernel_of(features: Any) -> Any:
     if not hasattr(features, "kernel_"):
         raise TypeError(
             f"kernel_error: {type(features).__name__} has no kernel_; pass a fitted "
-            "bochner transformer, or the exact kernel as kernel=."
+            "bochner transformer (of a pipeline its last step, with the rows that step "
+            "sees: pipeline[-1], pipeline[:-1].transform(X)), or the exact kernel as "
+            "kernel=."
         )
     return features.kernel_
 

@@ -158,6 +158,7 @@ def compressive_failure(
     2¹⁰ (d/p)(σ_p D/ε)² exp(−Mε²/(16(p + 2))) for the features of measurements, plus
     2(24DL/ε)^{2k} (e d/2k)^{2k} exp(−(ε²/(64D²L²) − ε³/(384D³L³)) p) for the
     measurements, which is 0 at p = d; D = 2·radius. Over all pairs of k-sparse points.
+    M has to grow with p, or the first term does.
 
     Parameters
     ----------

@@ -77,11 +77,13 @@ class Greedy(Compression):
         found = self.select(problem_of(pairs), wanted)
         kept = candidates.keep(found.kept, found.weights)
         if kept.n_components < n_components:
+            more = "n_rows" if self.n_pairs is None else "n_pairs"
             warnings.warn(
-                f"{owner}: {kept.n_components} columns are kept, {n_components} were "
+                f"{owner}: kept {kept.n_components} of the {n_components} columns "
                 "asked for: further steps found no other that lowers the relative "
-                f"error, {found.error:.2g} on the rows sampled. Ask for fewer, or "
-                "raise n_rows or n_candidates.",
+                f"error, {found.error:.2g} on the rows sampled. Ask for fewer; if the "
+                f"error is large elsewhere, raise {more} or n_candidates; if it is 0 "
+                "here, look for constant or repeated rows, or a far too wide kernel.",
                 stacklevel=3,
             )
         return kept, found
@@ -107,7 +109,8 @@ class Greedy(Compression):
         check_option(owner, "refit", self.refit, (True, False))
         check_count(owner, "n_rows", self.n_rows)
         if self.n_pairs is not None:
-            check_count(owner, "n_pairs", self.n_pairs)
+            hint = " (Or None: all pairs of n_rows rows.)"
+            check_count(owner, "n_pairs", self.n_pairs, hint)
 
     def _pairs(
         self, candidates: FeatureMap, X: Any, kernel: Kernel, weight: Any, rng: Stream

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
+from scipy import sparse
 
 from .._random import Stream
 from .._threads import Step, block_rows, for_row_blocks
@@ -109,6 +110,7 @@ class SketchedMap:
 
     def __call__(self, X: Any) -> np.ndarray:
         """Features of dense or CSR rows X, (n, n_features), in X's floating type."""
+        X = X if sparse.issparse(X) else np.asarray(X)
         check_all_rows(X, self.candidates.linear.shape[1])
         return self.astype(X.dtype)._apply(X)
 

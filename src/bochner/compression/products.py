@@ -7,6 +7,8 @@ alone, r the target, summed over pairs of rows: all of them, or a sample.
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import iadd
 from typing import Any
 
 import numpy as np
@@ -50,12 +52,10 @@ class AllPairs:
 
     def products(self, units: Index, others: Index) -> np.ndarray:
         """⟨R_u, R_v⟩ for u in units and v in others."""
-        total: Any = 0.0
-        for A in self._parts:
-            for B in self._parts:
-                product = A[:, units].T @ B[:, others]
-                total += np.square(product, out=product)
-        return total
+        products = (
+            A[:, units].T @ B[:, others] for A in self._parts for B in self._parts
+        )
+        return reduce(iadd, (np.square(product, out=product) for product in products))
 
     def squares(self) -> np.ndarray:
         """‖R_u‖², (n_units,)."""

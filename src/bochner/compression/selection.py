@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Selection:
     """Σ_u weights_u R_u ≈ r over the kept units u.
 
-    Without a refit the path is nested: the first j units are those that a run for j
-    units keeps.
+    A unit is what shares a weight: one column of cosines with phases, the two columns
+    of a frequency of cos/sin maps. Without a refit the path is nested: the first j
+    units are those that a run for j units keeps; their weights are always of their own.
 
     Attributes
     ----------
@@ -23,12 +24,16 @@ class Selection:
         What each counts for, all > 0, where 1 is its share among all candidates; what
         it counts for among the kept is `feature_map_.weights_`.
     errors : array of shape (n_kept,)
-        ‖Σ_u w_u R_u − r‖/‖r‖ with 1, 2, … units on the way, r the target.
+        ‖Σ_u w_u R_u − r‖/‖r‖ with 1, 2, … units on the way, r the target: what a run
+        for so many units comes to, or a little more between two refits.
     """
 
     kept: np.ndarray
     weights: np.ndarray
     errors: np.ndarray
+
+    def __repr__(self) -> str:
+        return f"Selection({len(self.kept)} units kept, error {self.error:.3g})"
 
     @property
     def error(self) -> float:
@@ -46,5 +51,5 @@ class Selection:
             ) from missing
         ax = plt.subplots()[1] if ax is None else ax
         ax.loglog(np.arange(1, len(self.errors) + 1), self.errors)
-        ax.set(xlabel="units kept", ylabel="relative error on the sampled pairs")
+        ax.set(xlabel="units kept", ylabel="relative error, sampled pairs")
         return ax

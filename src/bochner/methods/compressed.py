@@ -74,7 +74,9 @@ def giga(
     """RFM-GIGA: the weighted subset of many features that gives the kernel best.
 
     √w_j z_j for few of n_candidates features z_j, chosen on pairs of rows by
-    greedy iterative geodesic ascent: see `compression.GIGA`.
+    greedy iterative geodesic ascent: see `compression.GIGA`. As in the paper, of dense
+    frequencies with random phases (`nonlinearity="cos"`), so M columns take M
+    frequencies. Fewer are kept, with a warning, where more do not lower the error.
     O(n d M) time after the selection, O(d M) memory.
 
     Parameters

@@ -38,6 +38,7 @@ class Matrix(LinearMap):
 
     def apply(self, X: Any, out: np.ndarray | None = None) -> np.ndarray:
         if not sparse.issparse(X):
+            X = np.asarray(X)
             # a stride in both directions keeps BLAS out: copy the block
             X = X if self.dtype.itemsize in X.strides else np.ascontiguousarray(X)
             return np.matmul(X, self.transposed, out=out)

@@ -105,11 +105,13 @@ class LinearMap:
 class Projection(BaseEstimator):
     """A distribution over linear maps: hyper-parameters only, never a sample.
 
-    `needs` names the capabilities it asks of a law beyond `frequencies`; `amplitude` is
-    a factor that its features take (one, unless a bias is corrected).
+    `needs` names the capabilities it asks of a law beyond `frequencies`, `instead` what
+    serves a kernel without them; `amplitude` is a factor that its features take (one,
+    unless a bias is corrected).
     """
 
     needs: ClassVar[tuple[str, ...]] = ()
+    instead: ClassVar[str] = "projection='dense', which takes every kernel"
     amplitude: float = 1.0
 
     def input_factors(self, X: Any) -> np.ndarray | None:
@@ -131,8 +133,7 @@ class Projection(BaseEstimator):
                 raise TypeError(
                     f"{type(self).__name__} needs {capability} from the spectral law "
                     f"({MEANING.get(capability, 'see its documentation')}), which "
-                    f"{type(law).__name__} does not have; use projection='dense', "
-                    "which takes every kernel."
+                    f"{type(law).__name__} does not have; use {self.instead}."
                 )
         return self._sample(law, n_out, n_in, rng)
 

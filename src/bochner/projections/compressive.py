@@ -80,6 +80,7 @@ class Compressive(Projection):
     """
 
     needs: ClassVar = ("radii",)
+    instead: ClassVar = "methods.rff, which takes every kernel, without measurements"
 
     def __init__(
         self,
@@ -126,11 +127,11 @@ class Compressive(Projection):
     def _measurements(self, n_in: int) -> int:
         if isinstance(self.n_measurements, str) and self.n_measurements == "auto":
             return int(np.ceil(MEASURED_SHARE * n_in))
-        p = check_count("Compressive", "n_measurements", self.n_measurements)
+        hint = " (Or 'auto', a quarter of the features.)"
+        p = check_count("Compressive", "n_measurements", self.n_measurements, hint)
         if p > n_in:
             raise ValueError(
                 f"Compressive: n_measurements must be at most the {n_in} features, got "
-                f"{p}; without fewer measurements than features use "
-                "projection='dense' or 'sorf'."
+                f"{p}; take fewer, or methods.rff or methods.sorf, which measure none."
             )
         return p

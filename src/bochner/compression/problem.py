@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -27,14 +27,8 @@ class Problem:
 
     pairs: Pairs
     G: np.ndarray | None  # ⟨R_u, R_v⟩, (n_units, n_units)
-    norms: np.ndarray = field(init=False)  # ‖R_u‖, 1 where it vanishes, (n_units,)
-    present: np.ndarray = field(init=False)  # where it does not, (n_units,)
-
-    def __post_init__(self) -> None:
-        norms = self.pairs.norms
-        present = norms > VANISHING * norms.max()
-        object.__setattr__(self, "present", present)
-        object.__setattr__(self, "norms", np.where(present, norms, 1.0))
+    norms: np.ndarray  # ‖R_u‖, 1 where it vanishes, (n_units,)
+    present: np.ndarray  # where it does not, (n_units,)
 
     @property
     def target(self) -> np.ndarray:
@@ -81,4 +75,6 @@ class Problem:
 def problem_of(pairs: Pairs) -> Problem:
     """The problem, with all products where they fit."""
     fits = 8 * pairs.n_units**2 <= GRAM_BYTES
-    return Problem(pairs, gram(pairs) if fits else None)
+    present = pairs.norms > VANISHING * pairs.norms.max()
+    norms = np.where(present, pairs.norms, 1.0)
+    return Problem(pairs, gram(pairs) if fits else None, norms, present)

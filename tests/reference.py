@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.integrate import trapezoid
 from scipy.special import gamma, kv
+from scipy.stats import multivariate_normal, norm
 
 
 def cos_sin(Z: np.ndarray) -> np.ndarray:
@@ -172,3 +174,41 @@ def frank_wolfe(R: np.ndarray, r: np.ndarray, n_steps: int) -> list[np.ndarray]:
         w = (1 - g) * w + g * vertex
         path.append(w.copy())
     return path
+
+
+def maxout(stages: list[np.ndarray], X: np.ndarray) -> np.ndarray:
+    """max_j ⟨w_j, x⟩/√M of unit ℓ with w_j = stages[j][ℓ], unit by unit."""
+    F = np.empty((len(X), len(stages[0])))
+    for i, x in enumerate(X):
+        for unit in range(F.shape[1]):
+            F[i, unit] = max(W[unit] @ x for W in stages)
+    return F / np.sqrt(F.shape[1])
+
+
+def argmax_codes(stages: list[np.ndarray], X: np.ndarray) -> np.ndarray:
+    """argmax_j ⟨w_j, x⟩, the first of equal ones."""
+    return np.argmax([X @ W.T for W in stages], axis=0)
+
+
+def agreement(q: int, rho: float, step: float = 0.1) -> float:
+    """κ_q(ρ) = q ∫∫ φ₂ Φ₂^{q−1} by a plain sum over s and t, for |ρ| < 1."""
+    g = np.arange(-8, 8 + step / 2, step)
+    points = np.stack(np.meshgrid(g, g), axis=-1)
+    pair = multivariate_normal(cov=[[1, rho], [rho, 1]])
+    return q * step**2 * float((pair.pdf(points) * pair.cdf(points) ** (q - 1)).sum())
+
+
+def moment_of_maximum(q: int, power: int) -> float:
+    """E (max of q standard normals)^power."""
+    g = np.linspace(-12, 12, 20_001)
+    density = q * norm.pdf(g) * norm.cdf(g) ** (q - 1)
+    return float(trapezoid(g**power * density, g))
+
+
+def maximum_times_minimum(q: int) -> float:
+    """E max_j g_j · min_j g_j of q ≥ 2 standard normals."""
+    g = np.linspace(-9, 9, 1801)
+    low, high = g[:, None], g[None, :]
+    between = np.maximum(norm.cdf(high) - norm.cdf(low), 0) ** (q - 2)
+    density = q * (q - 1) * between * norm.pdf(low) * norm.pdf(high) * (high > low)
+    return float(trapezoid(trapezoid(low * high * density, g), g))

@@ -17,7 +17,7 @@ LAYERS = [
     {"laws"},
     {"kernels"},
     {"projections"},
-    {"_cosine"},
+    {"_cosine", "_maxout"},
     {"nonlinearities"},
     {"feature_map"},
     {"_transformer"},

@@ -142,7 +142,7 @@ def test_rows_that_are_not_there():
 
 def test_one_stage_cannot_be_split():
     features = methods.rff(16).fit(data(20, 3))
-    with pytest.raises(TypeError, match="one stage only; compressive features have"):
+    with pytest.raises(TypeError, match="no stage of measurements; compressive"):
         features.feature_map_.split()
 
 

@@ -48,6 +48,9 @@ BY_BLAS = [
         pytest.param(partial(getattr(methods, name), n_candidates=300), id=name)
         for name in CHOSEN
     ),
+    pytest.param(methods.maxout, id="maxout"),
+    pytest.param(partial(methods.maxout, pool=50, center=True), id="maxout-pool"),
+    pytest.param(partial(RandomFeatures, nonlinearity="relu"), id="relu"),
 ]
 TO_THE_BIT = [
     pytest.param(methods.sorf, id="sorf"),
@@ -55,6 +58,10 @@ TO_THE_BIT = [
     pytest.param(methods.fastfood, id="fastfood"),
     pytest.param(partial(methods.block_diagonal, block_size=2), id="block"),
     pytest.param(partial(methods.block_diagonal, block_size="paper"), id="block-paper"),
+    pytest.param(partial(methods.maxout, projection="sorf"), id="maxout-sorf"),
+    pytest.param(
+        partial(RandomFeatures, nonlinearity="sign", projection="sorf"), id="sign-sorf"
+    ),
 ]
 METHODS = BY_BLAS + TO_THE_BIT
 """Every method: one line adds it to the contract, on the right side of it."""
@@ -78,7 +85,13 @@ def test_prefix(make):
 
 
 @parametrize_with_checks(
-    [RandomFeatures(), RandomFeatures(nonlinearity="cos"), RandomProjection()]
+    [
+        RandomFeatures(),
+        RandomFeatures(nonlinearity="cos"),
+        RandomFeatures(nonlinearity="maxout"),
+        RandomFeatures(nonlinearity="relu"),
+        RandomProjection(),
+    ]
 )
 def test_scikit_learn(estimator, check):
     check(estimator)

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import tracemalloc
+from functools import partial
 
 import numpy as np
 import pytest
@@ -32,6 +33,28 @@ def test_transform(kind, projection, shape):
     F = features.transform(rows)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
+    assert peak < F.nbytes + 64 * MIB
+
+
+@pytest.mark.parametrize("projection", ["dense", "sorf"])
+@pytest.mark.parametrize(
+    "make",
+    [
+        partial(methods.maxout, pool_size=16),
+        partial(methods.maxout, pool_size=16, center=True),
+        partial(methods.maxout, pool_size=16, pool=30_000),
+        partial(methods.maxout_codes, pool_size=16),
+    ],
+)
+def test_transform_never_holds_all_projections(make, projection):
+    X = np.random.default_rng(0).normal(size=(10_000, 50)).astype(np.float32)
+    features = make(2048, projection=projection, random_state=0).fit(X)
+    features.transform(X[:300])
+    tracemalloc.start()
+    F = features.transform(X)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    # all 16 · 2048 projections would be 1.3 GB, all of the pool 1.2 GB
     assert peak < F.nbytes + 64 * MIB
 
 

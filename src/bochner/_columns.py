@@ -17,7 +17,7 @@ from scipy import sparse
 from ._distances import as_float64, distances, middle
 from ._threads import block_rows, for_row_blocks
 from .feature_map import check_all_rows, rows_of
-from .kernels import Kernel
+from .kernels import ShiftInvariant
 from .laws import Law
 
 DENSE_LANDMARKS = 1 << 25
@@ -185,7 +185,7 @@ class Precomputed(Columns):
 
 def columns_of(kernel: Any, landmarks: Any) -> Columns:
     """The columns of a resolved kernel, or of a function, at landmark rows."""
-    if not isinstance(kernel, Kernel):
+    if not isinstance(kernel, ShiftInvariant):
         return Function(kernel, landmarks)
     law, scale = kernel.unit_law(), np.asarray(kernel.scale, dtype=np.float64)
     rows = as_float64(landmarks)

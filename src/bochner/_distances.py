@@ -60,3 +60,11 @@ def as_float64(X: Any) -> Any:
     if sparse.issparse(X):
         X.sum_duplicates()
     return X
+
+
+def lengths(X: Any) -> np.ndarray:
+    """‖x‖ of every dense or CSR row, (n,) float64."""
+    X = as_float64(X)
+    if sparse.issparse(X):
+        return np.sqrt(np.asarray(X.power(2).sum(axis=1)).ravel())
+    return np.linalg.norm(X, axis=1)

@@ -17,7 +17,7 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._validation import FLOAT_NAMES, FLOATS, check_choice
-from .feature_map import all_finite
+from .feature_map import all_finite, inner_products
 from .kernels import KERNELS, Kernel
 
 
@@ -64,12 +64,13 @@ class KernelTransformer(RowTransformer):
         Returns
         -------
         array of shape (n, n_components), in X's floating type
+            (whole numbers or CSR where the features are codes)
         """
         check_is_fitted(self, "feature_map_")
         return self.feature_map_(self._validated(X, reset=False))
 
     def approximate_kernel(self, X: Any, Y: Any = None) -> np.ndarray:
-        """⟨φ(x), φ(y)⟩ for all rows of X and Y.
+        """⟨φ(x), φ(y)⟩ for all rows of X and Y; of codes, the share of equal ones.
 
         Parameters
         ----------
@@ -83,9 +84,8 @@ class KernelTransformer(RowTransformer):
         """
         check_is_fitted(self, "feature_map_")
         F = self.feature_map_(self._validated(X, reset=False))
-        if Y is None:
-            return F @ F.T
-        return F @ self.feature_map_(self._validated(Y, reset=False)).T
+        G = F if Y is None else self.feature_map_(self._validated(Y, reset=False))
+        return inner_products(F, G)
 
     def _named_kernel(self) -> Kernel:
         """The kernel asked for by name, with `gamma`, or by object, without it."""

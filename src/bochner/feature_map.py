@@ -9,9 +9,12 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
+from ._distances import lengths
+from ._maxout import equal_codes
 from ._threads import Step, block_rows, for_row_blocks
+from ._validation import read_only
 from .nonlinearities import SampledNonlinearity
-from .projections import Compose, LinearMap
+from .projections import Compose, LinearMap, Stack
 from .projections.base import check_input
 
 FINITE_ENTRIES = 1 << 18
@@ -32,6 +35,8 @@ class FeatureMap:
     Parameters
     ----------
     linear : LinearMap of shape (n_projections, n_features)
+        A `Stack` of as many maps as the nonlinearity has stages, where those are more
+        than one.
     nonlinearity : SampledNonlinearity
     amplitudes : array of (n_components,), optional
         √weights, which multiplies the features; None for one.
@@ -64,9 +69,16 @@ class FeatureMap:
         return self.linear.dtype
 
     @property
+    def stages(self) -> tuple[LinearMap, ...]:
+        """The linear maps that the nonlinearity takes one after the other."""
+        several = isinstance(self.linear, Stack) and self.nonlinearity.n_stages > 1
+        return self.linear.maps if several else (self.linear,)  # type: ignore
+
+    @property
     def work_columns(self) -> int:
         """Numbers per row that a block holds at a time."""
-        return self.linear.work_columns
+        widest = max(stage.work_columns for stage in self.stages)
+        return widest + self.nonlinearity.scratch_columns
 
     def astype(self, dtype: Any) -> Self:
         """The same map computing in another floating type."""
@@ -78,10 +90,10 @@ class FeatureMap:
             None if self.amplitudes is None else self.amplitudes.astype(dtype),
         )
 
-    def __call__(self, X: Any) -> np.ndarray:
+    def __call__(self, X: Any) -> Any:
         """Features of dense or CSR rows X, (n, n_features), in X's floating type.
 
-        Whole numbers become float64; NaN stays NaN.
+        Whole numbers become float64; NaN stays NaN. Codes are whole numbers, or CSR.
         """
         X = X if sparse.issparse(X) else np.asarray(X)
         if X.dtype.kind in "biu":
@@ -103,7 +115,9 @@ class FeatureMap:
         if self.amplitudes is not None:
             parts = self.amplitudes.reshape(n_parts, -1)
             amplitudes *= parts[:, units].ravel()
-        return FeatureMap(self.linear.select(rows), kept, amplitudes.astype(self.dtype))
+        stages = tuple(stage.select(rows) for stage in self.stages)
+        linear = Stack(stages) if len(stages) > 1 else stages[0]
+        return FeatureMap(linear, kept, amplitudes.astype(self.dtype))
 
     def split(self) -> tuple[LinearMap, FeatureMap]:
         """The two stages of compressive features: P, and the map of measurements P x.
@@ -113,8 +127,15 @@ class FeatureMap:
         """
         if not isinstance(self.linear, Compose):
             raise TypeError(
-                "split: this feature map has one stage only; compressive features have "
-                "two: methods.compressive(…), or projection=projections.Compressive(p)."
+                "split: this feature map has no stage of measurements; compressive "
+                "features have one: methods.compressive(…), or "
+                "projection=projections.Compressive(p) (units of maxout with "
+                "pool=N, so that they share one)."
+            )
+        if self.nonlinearity.takes_lengths:
+            raise TypeError(
+                "split: centred maxout features take ‖x‖, which measurements do not "
+                "tell; use center=False."
             )
         return self.linear.inner, replace(self, linear=self.linear.outer)
 
@@ -123,27 +144,44 @@ class FeatureMap:
 
         Rows are of the map's floating type, in a form that `check_all_rows` lets pass.
         """
-        scratch = np.empty((rows, self.linear.shape[0]), dtype=self.dtype)
+        stages = self.stages
+        scratch = np.empty((rows, stages[0].shape[0]), dtype=self.dtype)
 
         def write(X: Any, out: np.ndarray) -> None:
-            Z = scratch[: X.shape[0]]
-            self.linear.apply(X, out=Z)
-            self.nonlinearity(Z, out)
+            self.nonlinearity(_Rows(X, stages, scratch[: X.shape[0]]), out)
             if self.amplitudes is not None:
                 out *= self.amplitudes
 
         return write
 
-    def _apply(self, X: Any) -> np.ndarray:
+    def _apply(self, X: Any) -> Any:
         rows = block_rows(self.work_columns, self.dtype.itemsize)
-        F = np.empty((X.shape[0], self.n_components), dtype=self.dtype)
+        F = self.nonlinearity.empty(X.shape[0], self.dtype)
 
         def make_step() -> Step:
             write = self.writer(min(rows, len(F)))
             return lambda block: write(rows_of(X, block), F[block])
 
-        for_row_blocks(make_step, len(F), rows, self.n_components)
-        return F
+        work = max(self.n_components, self.linear.shape[0])
+        for_row_blocks(make_step, len(F), rows, work)
+        return self.nonlinearity.features(F, self.dtype)
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """One block of rows for a nonlinearity: see `ProjectedRows`."""
+
+    X: Any
+    stages: tuple[LinearMap, ...]
+    scratch: np.ndarray
+
+    def project(self, stage: int = 0, out: np.ndarray | None = None) -> np.ndarray:
+        Z = self.scratch if out is None else out
+        self.stages[stage].apply(self.X, out=Z)
+        return Z
+
+    def lengths(self) -> np.ndarray:
+        return lengths(self.X).astype(self.scratch.dtype)
 
 
 def project(linear: LinearMap, X: Any) -> np.ndarray:
@@ -159,6 +197,24 @@ def project(linear: LinearMap, X: Any) -> np.ndarray:
     # work is what is read or written, whichever is more
     for_row_blocks(lambda: step, len(Z), rows, max(linear.shape))
     return Z
+
+
+def inner_products(F: Any, G: Any) -> np.ndarray:
+    """⟨φ(x), φ(y)⟩ of features F and G, (n, n'); of codes, the share of equal ones."""
+    if sparse.issparse(F):
+        return (F @ G.T).toarray()
+    if F.dtype.kind == "f":
+        return F @ G.T
+    shares = np.empty((len(F), len(G)))
+    A, B = read_only(F), read_only(G)
+
+    def step(block: slice) -> None:
+        equal_codes(A[block], B, shares[block])
+
+    rows = block_rows(len(G), shares.itemsize)
+    for_row_blocks(lambda: step, len(F), rows, len(G) * F.shape[1])
+    shares /= F.shape[1]
+    return shares
 
 
 def rows_of(X: Any, block: slice) -> Any:

@@ -220,7 +220,7 @@ def _gram(kernel: Any, X: Any) -> np.ndarray:
 def _diagonal(kernel: Any, X: Any) -> np.ndarray:
     """k(x, x) of every row, (n,) float64."""
     if isinstance(kernel, Kernel):
-        return np.ones(X.shape[0])
+        return kernel.diagonal(X)
     blocks = [X[start : start + 64] for start in range(0, X.shape[0], 64)]
     return np.concatenate([_gram(kernel, block).diagonal() for block in blocks])
 

@@ -14,7 +14,7 @@ from .compression import COMPRESSIONS, Compression
 from .feature_map import FeatureMap, project
 from .kernels import Kernel
 from .nonlinearities import NONLINEARITIES, Nonlinearity
-from .projections import PROJECTIONS, LinearMap, Projection, Scale
+from .projections import PROJECTIONS, LinearMap, Projection, Scale, Stack
 
 SCALED_ROWS = 1000
 """Rows that are copied with their features scaled, for what is learned from them."""
@@ -30,16 +30,19 @@ class RandomFeatures(KernelTransformer):
     Parameters
     ----------
     n_components : int, default 1024
-        Number of features M; even for "cos_sin".
+        Number of features M; even for "cos_sin". One-hot codes have pool_size times
+        as many columns.
     kernel : Kernel, name or None
-        None: Gaussian for cosine maps. A name takes its bandwidth from `gamma`.
+        None: Gaussian for cosine maps, the nonlinearity's own kernel otherwise. A name
+        takes its bandwidth from `gamma`.
     gamma : float, array of (n_features,) or rule, default "scale"
         Bandwidth where `kernel` is None or a name: see `kernels.Gaussian`.
     projection : Projection or name, default "auto"
         How frequencies are drawn: see `projections`. "auto" chooses by measured cost
         and error: see `projections.auto.choose`.
     nonlinearity : Nonlinearity or name, default "cos_sin"
-        "cos_sin" (all cosines, then all sines) or "cos" (random biases).
+        "cos_sin" (all cosines, then all sines), "cos" (random biases), "maxout",
+        "argmax_code", "relu" or "sign": see `nonlinearities`.
     compression : Compression, name or None
         What makes fewer features of many candidates: "giga", "frank_wolfe" or "jl" (see
         `compression`). n_components is then what is kept.
@@ -121,13 +124,14 @@ class RandomFeatures(KernelTransformer):
         weight = check_weight(type(self).__name__, sample_weight, X)
         nonlinearity, projection, compression = self._parts()
         factors = projection.input_factors(X)
-        kernel = _resolved(self._kernel(nonlinearity), X, factors, weight)
+        kernel = self._kernel(nonlinearity)
+        nonlinearity.check_kernel(kernel)
+        kernel = _resolved(kernel, X, factors, weight)
         n = self.n_components
         if compression is not None:
             n = compression.n_drawn(n)
         rng = as_stream(self.random_state)
         projection, drawn = _sampled(X, kernel, nonlinearity, projection, n, rng)
-        kernel = nonlinearity.limit_kernel(kernel)
         feature_map: Any = drawn
         selection = None
         if compression is not None:
@@ -146,9 +150,15 @@ class RandomFeatures(KernelTransformer):
         nonlinearity = nonlinearity.resolve(self.n_components)
         nonlinearity.n_projections(self.n_components)
         projection = self._part("projection", PROJECTIONS, Projection)
+        nonlinearity.check_projection(projection)
         if self.compression is None:
             return nonlinearity, projection, None
         compression = self._part("compression", COMPRESSIONS, Compression)
+        if not nonlinearity.can_be_compressed:
+            raise ValueError(
+                f"RandomFeatures: compression={self.compression!r} needs floating "
+                f"features, and {nonlinearity!r} gives codes; leave compression=None."
+            )
         nonlinearity.n_projections(compression.n_drawn(self.n_components))
         return nonlinearity, projection, compression
 
@@ -236,14 +246,22 @@ def _sampled(
     rng: Stream,
 ) -> tuple[Projection, FeatureMap]:
     """The projection settled on X, and a map of n_components columns in float64."""
-    n = nonlinearity.n_projections(n_components)
+    n_stages = nonlinearity.n_stages
+    n = nonlinearity.n_projections(n_components) // n_stages
     law = kernel.spectral_law()
     seen = _scaled_sample(X, kernel.input_scale)
     projection = projection.resolve(seen, law, n, rng.child("resolve"))
-    linear = projection.sample(law, n, X.shape[1], rng.child("projection"))
+    rng_p, d = rng.child("projection"), X.shape[1]
+    linear: LinearMap
+    if n_stages == 1:
+        linear = projection.sample(law, n, d, rng_p)
+    else:
+        # independent of each other, whatever rows of one structured map are
+        stages = [rng_p.child(j) for j in range(n_stages)]
+        linear = Stack(tuple(projection.sample(law, n, d, stage) for stage in stages))
     if kernel.input_scale is not None:
         linear = linear.scale_columns(kernel.input_scale)
-    sampled = nonlinearity.sample(n, rng.child("nonlinearity"))
+    sampled = nonlinearity.sample(n_components, rng.child("nonlinearity"))
     amplitudes = _amplitudes(projection.amplitude, sampled.n_out)
     return projection, FeatureMap(linear, sampled, amplitudes)
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ._validation import check_count, check_positive
-from .kernels import Kernel
+from .kernels import ShiftInvariant
 
 
 def johnson_lindenstrauss(n: int, *, eps: float, eta: float) -> int:
@@ -68,7 +68,7 @@ def features_for_sparse(
     eps : float in (0, 1)
     delta : float in (0, 1)
         Probability of failure.
-    sigma : float or Kernel
+    sigma : float or ShiftInvariant kernel
         σ_p, the root of the spectral law's second moment E‖ω‖² (√(2γd) for the
         Gaussian), or the kernel to take it from. It must be finite, which it is not
         for Laplacian, spherical and Matérn kernels with ν ≤ 1.
@@ -171,7 +171,7 @@ def compressive_failure(
         M of the cos/sin map.
     eps : float
         Less than 2DL, the most that the kernel can change.
-    sigma : float or Kernel
+    sigma : float or ShiftInvariant kernel
         σ_p of the law in R^p (√(2γp) for the Gaussian), or the kernel to take it from.
     radius : float
         Of the set of points.
@@ -318,7 +318,7 @@ def _check_sparsity(owner: str, k: int, d: int) -> tuple[int, int]:
 
 def _spectral_deviation(owner: str, sigma: Any, d: int) -> float:
     """σ_p in R^d: as given, or that of a kernel."""
-    if isinstance(sigma, Kernel):
+    if isinstance(sigma, ShiftInvariant):
         if sigma.is_rule or sigma.input_scale is not None:
             raise ValueError(
                 f"{owner}: the kernel must have one number for its bandwidth, not a "
@@ -331,7 +331,7 @@ def _spectral_deviation(owner: str, sigma: Any, d: int) -> float:
             "Laplacian, spherical and Matérn kernels with ν ≤ 1 have none. Take a "
             "Gaussian, or a Matérn kernel with ν > 1."
         )
-    return check_positive(owner, "sigma", sigma, " or a kernel")
+    return check_positive(owner, "sigma", sigma, " or a shift-invariant kernel")
 
 
 def _check_fraction(owner: str, name: str, value: float) -> None:

@@ -27,6 +27,7 @@ from .training import (
     fit_transformer,
     given_features,
     is_automatic,
+    moment_bytes,
     predicted,
     rng_of,
     seed,
@@ -159,7 +160,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return features.fit(X, sample_weight=weight)
 
     def _add(self, source: Source, first: Block, features: Any) -> None:
-        parts = training(self, source, features, first)
+        parts = training(self, source, features, first, moment_bytes)
         if self.n_components > parts.raw.n_columns:
             raise ValueError(
                 f"KernelPCA: n_components={self.n_components} is more than the "

@@ -34,10 +34,14 @@ from ..execution.memory import budget, readable
 from ..execution.sources import ArraySource, Block, Source
 from ..feature_map import all_finite
 from ..landmarks import SORTED_ROWS, distinct
+from ..linear.preconditioner import FACTORED_COLUMNS, RANK
 from ..methods import METHODS
 
 FIXED_BYTES = 32
 """Bytes per squared number of columns: a factor, a penalty, a sample of rows."""
+
+SKETCH_BYTES = 48
+"""Bytes per column and rank of a sketch: six copies on the way to it."""
 
 SIZE_FACTOR = 16
 SIZES = 256, 4000
@@ -133,11 +137,32 @@ class Training:
     rows: FeatureRows
 
 
-def training(owner: Any, source: Source, transformer: Any, first: Block) -> Training:
-    """Rows of features under the owner's memory budget."""
+def moment_bytes(n_columns: int) -> int:
+    """What moments of so many columns take, with their factorisation."""
+    return FIXED_BYTES * n_columns**2
+
+
+def solver_bytes(n_columns: int) -> int:
+    """What solvers take beside features: moments, or past their reach a sketch."""
+    if n_columns <= FACTORED_COLUMNS:
+        return moment_bytes(n_columns)
+    return SKETCH_BYTES * n_columns * RANK
+
+
+def training(
+    owner: Any,
+    source: Source,
+    transformer: Any,
+    first: Block,
+    fixed: Callable[[int], int] = solver_bytes,
+) -> Training:
+    """Rows of features under the owner's memory budget.
+
+    `fixed`: bytes that the learner takes beside them, for so many columns.
+    """
     raw = raw_features(transformer, first.X)
     total = budget(type(owner).__name__, owner.memory)
-    needed = FIXED_BYTES * raw.n_columns**2 + 64 * raw.n_columns * raw.dtype.itemsize
+    needed = fixed(raw.n_columns) + 64 * raw.n_columns * raw.dtype.itemsize
     if owner.memory is not None and needed > total:
         raise ValueError(
             f"{type(owner).__name__}: memory={owner.memory!r} is too little for "

@@ -62,6 +62,7 @@ def raw_features(transformer: Any, X: Any) -> RawFeatures:
     else:
         make = _checked(transformer)
     first = make(X[:1])
+    _check_floating(transformer, first)
     return RawFeatures(make, first.shape[1], np.result_type(first.dtype, np.float32))
 
 
@@ -80,16 +81,20 @@ def _checked(transformer: Any) -> Callable[[Any], Any]:
 
     def make(X: Any) -> Any:
         F = transformer.transform(X)
-        kind = getattr(F, "dtype", None)
-        if kind is not None and kind.kind in "iub":
-            raise ValueError(
-                f"{type(transformer).__name__} gives features of type {kind}; learners "
-                "need floating ones (for integer codes ask the map for "
-                "output='onehot')."
-            )
+        _check_floating(transformer, F)
         return check_rows(F, type(transformer).__name__)
 
     return make
+
+
+def _check_floating(transformer: Any, F: Any) -> None:
+    kind = getattr(F, "dtype", None)
+    if kind is not None and kind.kind in "iub":
+        raise ValueError(
+            f"{type(transformer).__name__} gives features of type {kind}; learners "
+            "need floating ones (for integer codes ask the map for output='onehot', "
+            "as in methods.maxout_codes(…, output='onehot'))."
+        )
 
 
 @dataclass

@@ -1,11 +1,12 @@
 """Methods: named compositions of parts, one short function per published method.
 
 All take `n_components, *, gamma="scale", kernel=None, random_state=None` as
-`RandomFeatures` does, further parts of it by keyword (``nonlinearity="cos"``), and
-return an unfitted transformer.
+`RandomFeatures` does (maxout has no bandwidth and a kernel of its own), further parts
+of it by keyword (``nonlinearity="cos"``), and return an unfitted transformer.
 """
 
 from .compressed import compressive, frank_wolfe, giga, jl
+from .maxout import maxout, maxout_codes
 from .uncompressed import (
     block_diagonal,
     circulant,
@@ -31,6 +32,8 @@ METHODS = {
         giga,
         frank_wolfe,
         jl,
+        maxout,
+        maxout_codes,
         nystroem,
     )
 }
@@ -45,6 +48,8 @@ __all__ = [
     "frank_wolfe",
     "giga",
     "jl",
+    "maxout",
+    "maxout_codes",
     "nystroem",
     "orf",
     "qmc",

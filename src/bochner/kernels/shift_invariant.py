@@ -1,13 +1,4 @@
-"""Kernels: exact Gram matrices, bandwidths, and the spectral law behind each.
-
-| kernel | k(x, y), δ = x − y | law of ω | isotropic |
-|---|---|---|---|
-| `Gaussian` | exp(−γ‖δ‖²) | N(0, 2γI) | yes |
-| `Laplacian` | exp(−γ‖δ‖₁) | independent Cauchy(0, γ) | no |
-| `Cauchy` | 1/(1 + γ‖δ‖²) | variance gamma | yes |
-| `Matern` | Matérn of smoothness ν at ‖δ‖/ℓ | Student t, 2ν degrees | yes |
-| `RationalQuadratic` | (1 + ‖δ‖²/(2αℓ²))^−α | variance gamma | yes |
-| `Spherical` | 1 − 3r/2 + r³/2, r = ‖δ‖/radius ≤ 1 | ball, d ≤ 3 | yes |
+"""Kernels of the difference x − y: characteristic functions of their spectral laws.
 
 A bandwidth is a number, one number per feature (ARD), or the name of a rule that
 `resolve(X)` turns into a number.
@@ -15,26 +6,28 @@ A bandwidth is a number, one number per feature (ARD), or the name of a rule tha
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 
-from . import laws
-from ._bandwidth import RULES
-from ._distances import as_float64, distances, middle
-from ._threads import block_rows, for_row_blocks
-from ._validation import check_positive, check_positive_array, check_rows
+from .. import laws
+from .._bandwidth import RULES
+from .._distances import as_float64, distances, middle
+from .._validation import check_positive, check_positive_array
+from .base import Kernel
 
 
-class Kernel(BaseEstimator):
+class ShiftInvariant(Kernel):
     """The characteristic function of a spectral law, at s ∘ (x − y).
 
     Subclasses name the bandwidth parameter, and give the scale s that it puts on the
     inputs and the law at s = 1.
     """
 
+    nonlinearity: ClassVar = "'cos_sin' or 'cos'"
     _bandwidth_name = "gamma"
     _rules: ClassVar = RULES
 
@@ -64,34 +57,20 @@ class Kernel(BaseEstimator):
         self._check(X.shape[1])
         return clone(self).set_params(**{self._bandwidth_name: value})
 
-    def __call__(self, X: Any, Y: Any = None) -> np.ndarray:
-        """The exact Gram matrix k(X, Y), (n, n'), computed in blocks of rows.
+    def diagonal(self, X: Any) -> np.ndarray:
+        return np.ones(X.shape[0])
 
-        A bandwidth rule is resolved on Y if given, else on X, so that a kernel handed
-        to `SVC(kernel=…)` keeps the bandwidth of the training rows. Time O(n n' d);
-        memory of the result, two float64 copies of the inputs and one block.
-        """
-        X = check_rows(X, type(self).__name__)
-        others = X if Y is None else check_rows(Y, type(self).__name__)
-        if X.shape[1] != others.shape[1]:
-            raise ValueError(
-                f"{type(self).__name__}: X has {X.shape[1]} features and Y has "
-                f"{others.shape[1]}; they must agree."
-            )
-        kernel = self.resolve(others)
-        law = kernel._law(1.0)
-        scaled_X, scaled_Y = kernel._scaled(X, others)
-        out = np.empty((X.shape[0], others.shape[0]), dtype=X.dtype)
+    def _block(self, X: Any, Y: Any, same: bool) -> Callable[[slice], np.ndarray]:
+        law = self._law(1.0)
+        scaled_X, scaled_Y = self._scaled(X, Y)
 
-        def step(rows: slice) -> None:
+        def block(rows: slice) -> np.ndarray:
             D = distances(scaled_X[rows], scaled_Y, law.metric)
-            if Y is None:
+            if same:
                 D[np.arange(len(D)), np.arange(rows.start, rows.stop)] = 0
-            out[rows] = law.characteristic(D)
+            return law.characteristic(D)
 
-        rows = block_rows(len(out.T), np.dtype(np.float64).itemsize)
-        for_row_blocks(lambda: step, len(out), rows, len(out.T))
-        return out
+        return block
 
     def _scaled(self, X: Any, Y: Any) -> tuple[Any, Any]:
         """Float64 copies times the scale, moved to the origin where rows are dense."""
@@ -103,18 +82,15 @@ class Kernel(BaseEstimator):
         return tuple((A - origin) * self._scale() for A in both)
 
     def spectral_law(self) -> laws.Law:
-        """The law of the frequencies, for inputs multiplied by `input_scale`."""
         scale = self._scale()
         return self._law(scale if np.ndim(scale) == 0 else 1.0)
 
     @property
-    def is_rule(self) -> bool:
-        """Whether the bandwidth is a rule, which `resolve` settles on data."""
+    def is_rule(self) -> bool:  # type: ignore[override]
         return isinstance(getattr(self, self._bandwidth_name), str)
 
     @property
-    def input_scale(self) -> np.ndarray | None:
-        """One factor per feature that the inputs take first (ARD), or None."""
+    def input_scale(self) -> np.ndarray | None:  # type: ignore[override]
         scale = self._scale()
         return None if np.ndim(scale) == 0 else scale
 
@@ -128,7 +104,6 @@ class Kernel(BaseEstimator):
         return self._law(1.0)
 
     def rescaled(self, factors: np.ndarray) -> Self:
-        """This kernel of inputs that are multiplied by one factor per feature first."""
         bandwidth = self._from_scale(self._scale() * factors)
         return clone(self).set_params(**{self._bandwidth_name: bandwidth})
 
@@ -152,7 +127,7 @@ class Kernel(BaseEstimator):
         raise NotImplementedError
 
 
-class Gaussian(Kernel):
+class Gaussian(ShiftInvariant):
     """k(x, y) = exp(−γ‖x − y‖²).
 
     Parameters
@@ -177,7 +152,7 @@ class Gaussian(Kernel):
         return laws.Normal(np.sqrt(2) * scale)  # exp(−‖δ‖²) is N(0, 2)'s
 
 
-class Laplacian(Kernel):
+class Laplacian(ShiftInvariant):
     """k(x, y) = exp(−γ‖x − y‖₁), as scikit-learn's "laplacian".
 
     Not isotropic: its law has no radii, so orthogonal and Hadamard projections refuse
@@ -209,7 +184,7 @@ class Laplacian(Kernel):
         return laws.CauchyProduct(scale)
 
 
-class Cauchy(Kernel):
+class Cauchy(ShiftInvariant):
     """k(x, y) = 1/(1 + γ‖x − y‖²): heavy tails, smooth at zero.
 
     Parameters
@@ -234,7 +209,7 @@ class Cauchy(Kernel):
         return laws.VarianceGamma(np.sqrt(2) * scale, 1.0)  # exponential mixing
 
 
-class _LengthScale(Kernel):
+class _LengthScale(ShiftInvariant):
     """A kernel of ‖x − y‖/ℓ, whose rules match the Gaussian's γ = 1/(2ℓ²)."""
 
     _bandwidth_name = "length_scale"
@@ -310,7 +285,7 @@ class RationalQuadratic(_LengthScale):
         return laws.VarianceGamma(scale, float(self.alpha))
 
 
-class Spherical(Kernel):
+class Spherical(ShiftInvariant):
     """k(x, y) = 1 − 3r/2 + r³/2 for r = ‖x − y‖/radius ≤ 1, and 0 beyond.
 
     Compact support; positive definite for at most three features.
@@ -345,14 +320,3 @@ class Spherical(Kernel):
 
     def _law(self, scale: float) -> laws.Law:
         return laws.Ball(scale)
-
-
-KERNELS: dict[str, type[Kernel]] = {
-    "gaussian": Gaussian,
-    "rbf": Gaussian,
-    "laplacian": Laplacian,
-    "cauchy": Cauchy,
-    "matern": Matern,
-    "rational_quadratic": RationalQuadratic,
-}
-"""Kernels by name: those whose bandwidth alone has to be given."""

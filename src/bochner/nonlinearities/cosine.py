@@ -1,12 +1,4 @@
-"""Nonlinearities: what is done to the phases, and the normalisation of the features.
-
-| nonlinearity | features of phases z_1 … z_m | limit kernel |
-|---|---|---|
-| `CosSin` | [cos z, sin z]/√m, M = 2m | the kernel of the law |
-| `Cos` | √(2/M) cos(z + b), M = m | the kernel of the law |
-
-A nonlinearity is a spec; `sample` draws what is random in it (the biases b).
-"""
+"""Cosines of phases: features of shift-invariant kernels."""
 
 from __future__ import annotations
 
@@ -14,64 +6,29 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
-from ._cosine import cos_phase, cos_sin
-from ._random import Stream
-from ._validation import check_count, read_only
-from .kernels import Gaussian, Kernel
-
-
-class SampledNonlinearity:
-    """A pure function of projected rows: Z, (n, n_in), to features, (n, n_out).
-
-    Features come in n_units units that share a weight, such as the cosine and the sine
-    of one frequency: the first part of every unit, then the second, and so on. They are
-    divided by √n_units.
-    """
-
-    n_in: int
-    n_out: int
-    n_units: int
-
-    def __call__(self, Z: np.ndarray, out: np.ndarray) -> None:
-        """Write the features of the C-contiguous block Z into `out`."""
-        raise NotImplementedError
-
-    def astype(self, dtype: Any) -> Self:
-        """The same function in another floating type."""
-        raise NotImplementedError
-
-    def select(self, units: np.ndarray) -> tuple[SampledNonlinearity, np.ndarray]:
-        """The nonlinearity of some units, and the projections that they take."""
-        raise NotImplementedError
+from .._cosine import cos_phase, cos_sin
+from .._random import Stream
+from .._validation import read_only
+from ..kernels import Gaussian, Kernel, ShiftInvariant
+from .base import Nonlinearity, ProjectedRows, SampledNonlinearity
 
 
-class Nonlinearity(BaseEstimator):
-    """The spec: how many projections features need, and what is drawn for them."""
-
-    def resolve(self, n_components: int) -> Nonlinearity:
-        """The nonlinearity that serves n_components features: itself, as a rule."""
-        return self
-
-    def n_projections(self, n_components: int) -> int:
-        """Rows of the projection behind n_components features."""
-        return check_count(type(self).__name__, "n_components", n_components)
-
-    def sample(self, n_projections: int, rng: Stream) -> SampledNonlinearity:
-        """Draw the random parts for n_projections rows."""
-        raise NotImplementedError
+class Cosines(Nonlinearity):
+    """Features of phases, which estimate the kernel whose law is drawn."""
 
     def default_kernel(self, gamma: Any) -> Kernel:
-        """The kernel whose law is drawn when the user names none."""
         return Gaussian(gamma)
 
-    def limit_kernel(self, kernel: Kernel) -> Kernel:
-        """What inner products of the features converge to under the kernel's law."""
-        return kernel
+    def check_kernel(self, kernel: Kernel) -> None:
+        if not isinstance(kernel, ShiftInvariant):
+            raise ValueError(
+                f"{type(self).__name__}: cosines estimate kernels of x − y, which "
+                f"{kernel!r} is not; take nonlinearity {kernel.nonlinearity}."
+            )
 
 
-class CosSin(Nonlinearity):
+class CosSin(Cosines):
     """φ(x) = [cos ω_iᵀx, sin ω_iᵀx]_i / √m, all cosines first, M = 2m.
 
     ⟨φ(x), φ(y)⟩ = (1/m) Σ cos ω_iᵀ(x − y): shift-invariant, and exactly 1 at x = y. For
@@ -100,11 +57,11 @@ class CosSin(Nonlinearity):
             )
         return n_components // 2
 
-    def sample(self, n_projections: int, rng: Stream) -> SampledCosSin:
-        return SampledCosSin(n_projections)
+    def sample(self, n_components: int, rng: Stream) -> SampledCosSin:
+        return SampledCosSin(self.n_projections(n_components))
 
 
-class Cos(Nonlinearity):
+class Cos(Cosines):
     """φ(x) = √(2/M) [cos(ω_iᵀx + b_i)]_i, b_i uniform on [0, 2π) per feature, M = m.
 
     Shift-invariant on average over b only: ⟨φ(x), φ(x)⟩ fluctuates around 1. Variance
@@ -117,8 +74,8 @@ class Cos(Nonlinearity):
     (1, 7)
     """
 
-    def sample(self, n_projections: int, rng: Stream) -> SampledCos:
-        return SampledCos(rng.uniform(n_projections))
+    def sample(self, n_components: int, rng: Stream) -> SampledCos:
+        return SampledCos(rng.uniform(n_components))
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,12 +92,10 @@ class SampledCosSin(SampledNonlinearity):
     def n_units(self) -> int:  # type: ignore[override]
         return self.n_in
 
-    def __call__(self, Z: np.ndarray, out: np.ndarray) -> None:
+    def __call__(self, rows: ProjectedRows, out: np.ndarray) -> None:
+        Z = rows.project()
         # m frequencies, each with cos² + sin² = 1: divide by √m for unit length
         cos_sin(Z, Z.dtype.type(self.n_in**-0.5), out)
-
-    def astype(self, dtype: Any) -> Self:
-        return self
 
     def select(self, units: np.ndarray) -> tuple[SampledCosSin, np.ndarray]:
         return SampledCosSin(len(units)), units
@@ -164,7 +119,8 @@ class SampledCos(SampledNonlinearity):
     def n_units(self) -> int:  # type: ignore[override]
         return self.biases.size
 
-    def __call__(self, Z: np.ndarray, out: np.ndarray) -> None:
+    def __call__(self, rows: ProjectedRows, out: np.ndarray) -> None:
+        Z = rows.project()
         # E cos² = ½ over the phase: √(2/M) gives unit length on average
         scale = Z.dtype.type((2 / self.n_in) ** 0.5)
         cos_phase(Z, read_only(self.biases), scale, out)
@@ -174,7 +130,3 @@ class SampledCos(SampledNonlinearity):
 
     def select(self, units: np.ndarray) -> tuple[SampledCos, np.ndarray]:
         return SampledCos(self.biases[units]), units
-
-
-NONLINEARITIES: dict[str, type[Nonlinearity]] = {"cos_sin": CosSin, "cos": Cos}
-"""Nonlinearities by name."""

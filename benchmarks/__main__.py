@@ -10,6 +10,7 @@ from . import (
     compressive,
     error,
     learners,
+    maxout,
     scaling,
     startup,
     structures,
@@ -27,6 +28,7 @@ BENCHMARKS = {
     "startup": startup.run,
     "compression": compression.run,
     "compressive": compressive.run,
+    "maxout": maxout.run,
     "learners": learners.run,
 }
 

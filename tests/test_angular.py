@@ -131,7 +131,7 @@ def test_rows_of_zeros():
 def test_kernel_machine(kernel):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 3))
-    # of signs no even function is made: the part of degree 0 that is not constant is odd
+    # of signs no even function is made: all of degree 0 but its mean is odd
     odd = isinstance(kernel, kernels.ArcCosine) and kernel.degree == 0
     y = X[:, 0] ** 3 > X[:, 1] if odd else X[:, 0] * X[:, 1] > 0
     learner = SVC(kernel=kernel, C=100.0).fit(X[:200], y[:200])
@@ -150,8 +150,14 @@ def test_nystroem_of_all_rows_is_exact(landmarks):
     "kernel, message",
     [
         (kernels.Maxout(0), "Maxout: pool_size must be a positive integer, got 0"),
-        (kernels.Maxout(2.5), "Maxout: pool_size must be a positive integer"),
-        (kernels.Maxout(2, center="yes"), "Maxout: center must be one of False, True"),
+        (
+            kernels.Maxout(2.5),  # type: ignore[arg-type]
+            "Maxout: pool_size must be a positive integer",
+        ),
+        (
+            kernels.Maxout(2, center="yes"),  # type: ignore[arg-type]
+            "Maxout: center must be one of False, True",
+        ),
         (kernels.ArgmaxCode(-1), "ArgmaxCode: pool_size must be a positive"),
         (kernels.ArcCosine(3), "ArcCosine: degree must be one of 0, 1, 2; got 3"),
     ],

@@ -397,6 +397,15 @@ def test_several_targets():
     assert mean.shape == std.shape == (300, 2)
 
 
+def test_many_features_need_no_square_of_them():
+    """32 bytes for each of 10,000² would be 3 GiB; gradients take a sketch."""
+    features = RandomFeatures(10_000, nonlinearity="relu", random_state=0)
+    model = KernelClassifier(features, alpha=1.0, memory="400 MiB")
+    assert model.fit(X3, Y3).score(X3, Y3) > 0.75
+    with pytest.raises(ValueError, match="10000 features, which need 3"):
+        KernelPCA(2, features=features, memory="400 MiB").partial_fit(X3)
+
+
 def test_kernel_pca_is_scikit_learns():
     model = KernelPCA(3, features=Nystroem(300, gamma=0.2)).fit(X3)
     exact = ExactPCA(3, kernel="rbf", gamma=0.2).fit(X3)
@@ -408,6 +417,21 @@ def test_kernel_pca_is_scikit_learns():
     for i in range(0, 300, 100):
         parts.partial_fit(X3[i : i + 100])
     assert_allclose(parts.transform(X3), ours, atol=1e-6)
+
+
+@pytest.mark.parametrize("n", [3, 40, 64, 65])
+def test_kernel_pca_of_few_rows(n):
+    """Fewer rows than features, at and past the border, with weights, in blocks."""
+    weight = np.linspace(1, 2, n)
+    model = KernelPCA(2, features=MAP).fit(X3[:n], sample_weight=weight)
+    frozen = FrozenEstimator(model.features_)
+    parts = KernelPCA(2, features=frozen).partial_fit(X3[:n], sample_weight=weight)
+    assert_allclose(parts.transform(X3), model.transform(X3), atol=1e-6)
+    assert_allclose(parts.explained_variance_ratio_, model.explained_variance_ratio_)
+    cut = [(X3[:n][i : i + 20], Y3[:n][i : i + 20]) for i in range(0, n, 20)]
+    streamed = KernelPCA(2, features=frozen).fit(blocks(cut))
+    plain = KernelPCA(2, features=frozen).fit(X3[:n])
+    assert_allclose(streamed.transform(X3), plain.transform(X3), atol=1e-6)
 
 
 def test_conveniences():

@@ -24,7 +24,7 @@ from bochner.linear.losses import (
 from bochner.linear.moments import Moments, mirrored
 from bochner.linear.newton import newton
 from bochner.linear.online import Online
-from bochner.linear.pca import components
+from bochner.linear.pca import components, components_of_rows
 from bochner.linear.ridge import RidgePath
 from bochner.linear.rows import mixed, multiply, reduce_rows, scores
 from bochner.linear.sample import RowSample
@@ -311,6 +311,18 @@ def test_components_are_scikit_learns():
     assert_allclose(found.variances * 400 / 399, theirs.explained_variance_)
     assert_allclose(abs(found.vectors.T @ theirs.components_.T), np.eye(4), atol=1e-9)
     assert_allclose(found.variances / found.total, theirs.explained_variance_ratio_)
+
+
+@pytest.mark.parametrize("weight", [None, WEIGHTS[:9]])
+def test_components_of_few_rows(weight):
+    """Fewer rows than features: the same without M² moments."""
+    moments = Moments.zero(12, 0)
+    moments.add(F[:9], np.empty((9, 0)), weight)
+    long, short = components(moments, 4), components_of_rows(F[:9], weight, 4)
+    assert_allclose(short.variances, long.variances, atol=1e-10)
+    assert_allclose(short.vectors, long.vectors, atol=1e-8)
+    assert_allclose(short.mean, long.mean, atol=1e-12)
+    assert short.total == pytest.approx(long.total)
 
 
 def test_one_pass_is_exact_for_least_squares():

@@ -90,12 +90,22 @@ def test_onehot(dtype):
     )
 
 
-def test_many_codes_are_compared_in_runs():
+@pytest.mark.parametrize("M", [1, 127, 128, 1000])
+@pytest.mark.parametrize("q", [3, 300])
+def test_kept_codes_are_compared(M, q):
     X = data(9, 4)
-    codes = methods.maxout_codes(1000, pool_size=3, random_state=0).fit(X)
-    C = codes.transform(X)
+    C = methods.maxout_codes(M, pool_size=q, random_state=0).fit_transform(X)
     shares = (C[:, None] == C[None]).mean(axis=2)
-    assert_allclose(codes.approximate_kernel(X), shares, atol=1e-12)
+    assert_allclose(metrics.equal_codes(C), shares, atol=1e-12)
+    assert_allclose(metrics.equal_codes(C, C[::2]), shares[:, ::2], atol=1e-12)
+    assert_allclose(metrics.equal_codes(C.tolist()), shares, atol=1e-12)
+
+
+def test_only_codes_are_compared():
+    with pytest.raises(ValueError, match=r"whole numbers, .* \(2, 3\) of float64"):
+        metrics.equal_codes(np.ones((2, 3)))
+    with pytest.raises(ValueError, match="A have 3 codes and rows of B 4"):
+        metrics.equal_codes(np.ones((2, 3), int), np.ones((2, 4), int))
 
 
 def test_hamming_neighbours():
@@ -384,12 +394,18 @@ def test_rows_of_zeros():
     "make, message",
     [
         (partial(methods.maxout, pool_size=0), "Maxout: pool_size must be a positive"),
-        (partial(methods.maxout, pool_size=2.0), "Maxout: pool_size must be a posit"),
+        (
+            partial(methods.maxout, pool_size=2.0),  # type: ignore[arg-type]
+            "Maxout: pool_size must be a posit",
+        ),
         (partial(methods.maxout, pool=0), "Maxout: pool must be a positive integer"),
         (partial(methods.maxout, pool="all"), "pool must be a positive .*independent"),
         (partial(methods.maxout, pool=3), "pool of 3 projections has 0 subsets of"),
         (partial(methods.maxout, pool=5), "has 5 subsets of pool_size=4, fewer than"),
-        (partial(methods.maxout, center=2), "Maxout: center must be one of False, Tr"),
+        (
+            partial(methods.maxout, center=2),  # type: ignore[arg-type]
+            "Maxout: center must be one of False, Tr",
+        ),
         (partial(methods.maxout_codes, pool_size=0), "ArgmaxCode: pool_size must be"),
         (
             partial(methods.maxout_codes, pool_size=65536),

@@ -10,6 +10,7 @@ from sklearn.utils.validation import _num_samples
 
 from ._random import as_stream
 from ._validation import check_count, check_rows
+from .feature_map import inner_products
 
 
 def kernel_error(
@@ -65,6 +66,51 @@ def kernel_error(
         # argmin over a of ‖a A − K‖²: a = ⟨A, K⟩/⟨A, A⟩
         approximate *= np.vdot(approximate, exact) / np.vdot(approximate, approximate)
     return float(np.linalg.norm(approximate - exact) / np.linalg.norm(exact))
+
+
+def equal_codes(A: Any, B: Any = None) -> np.ndarray:
+    """Share of equal codes for all rows of A and B: one less their Hamming distance.
+
+    For codes of `methods.maxout_codes` that are kept, to search among them; of M codes
+    it estimates κ_q with variance κ_q(1 − κ_q)/M. O(n n' M) time, some 20 codes a
+    nanosecond on two cores.
+
+    Parameters
+    ----------
+    A : array of whole numbers, (n, M)
+    B : array of whole numbers, (n', M), optional
+        A itself if None.
+
+    Returns
+    -------
+    array of shape (n, n')
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner import metrics
+    >>> metrics.equal_codes(np.array([[0, 1, 2, 3]]), np.array([[0, 1, 0, 0]]))
+    array([[0.5]])
+    """
+    A = _checked_codes(A)
+    B = A if B is None else _checked_codes(B)
+    if A.shape[1] != B.shape[1]:
+        raise ValueError(
+            f"equal_codes: rows of A have {A.shape[1]} codes and rows of B "
+            f"{B.shape[1]}; they must come from the same map."
+        )
+    return inner_products(A, B)
+
+
+def _checked_codes(codes: Any) -> np.ndarray:
+    codes = np.ascontiguousarray(codes)
+    if codes.ndim != 2 or codes.dtype.kind not in "iu" or codes.shape[1] == 0:
+        raise ValueError(
+            "equal_codes: codes must be whole numbers, (n, M); got shape "
+            f"{codes.shape} of {codes.dtype}. One-hot codes have inner products for "
+            "that: F @ G.T."
+        )
+    return codes
 
 
 def _kernel_of(features: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
@@ -14,12 +15,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._validation import FLOAT_NAMES, check_count, check_weight
 from ..execution.blocks import Blocks
+from ..execution.features import RawFeatures, raw_features
 from ..execution.sources import ArraySource, Block, BlockSource, Source
 from ..linear.moments import Moments
-from ..linear.pca import components
+from ..linear.pca import Components, components, components_of_rows
 from ..linear.rows import mixed
 from ..nystroem import Nystroem
 from .training import (
+    FIXED_BYTES,
     canonical,
     checked_rows,
     default_size,
@@ -66,8 +69,9 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     Notes
     -----
-    One pass, O(n M (d + M)) time and O(M³); memory O(M²). Blocks and `partial_fit` give
-    what `fit` gives on the same map, to rounding.
+    One pass, O(n M (d + M)) time and O(M³), memory O(M²); of n < M rows O(n M (d + n))
+    and O(n M). Blocks and `partial_fit` give what `fit` gives on the same map, to
+    rounding.
 
     Examples
     --------
@@ -109,7 +113,12 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         source, first = self._source(X, sample_weight)
         self._moments: Moments | None = None
         y = first.y if isinstance(X, Blocks) else y
-        self._add(source, first, self._fitted_map(first.X, y, first.weight))
+        features = self._fitted_map(first.X, y, first.weight)
+        n_columns = raw_features(features, first.X).n_columns
+        if self.n_components <= source.n_rows < n_columns:
+            self._from_rows(source, first, features)
+        else:
+            self._add(source, first, features)
         self._moments = None
         return self
 
@@ -159,6 +168,21 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         features = Nystroem(size, gamma="median", random_state=seed(rng, "map"))
         return features.fit(X, sample_weight=weight)
 
+    def _from_rows(self, source: Source, first: Block, features: Any) -> None:
+        """Of fewer rows than features: from the rows, not from M² moments."""
+
+        def fixed(n_columns: int) -> int:
+            return FIXED_BYTES * source.n_rows * n_columns
+
+        parts = training(self, source, features, first, fixed)
+        chunks = list(parts.rows.chunks())
+        rows = [mixed(chunk.F, parts.raw.mixing) for chunk in chunks]
+        F = np.concatenate([R.toarray() if sparse.issparse(R) else R for R in rows])
+        weighted = chunks[0].weight is not None
+        weight = np.concatenate([c.weight for c in chunks]) if weighted else None
+        found = components_of_rows(F.astype(np.float64), weight, self.n_components)
+        self._set(found, features, parts.raw)
+
     def _add(self, source: Source, first: Block, features: Any) -> None:
         parts = training(self, source, features, first, moment_bytes)
         if self.n_components > parts.raw.n_columns:
@@ -173,10 +197,12 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             F = mixed(F, parts.raw.mixing)
             self._moments.add(F, np.empty((F.shape[0], 0)), weight)
         assert self._moments is not None
+        self._set(components(self._moments, self.n_components), features, parts.raw)
+
+    def _set(self, found: Components, features: Any, raw: RawFeatures) -> None:
         self.features_ = features
-        found = components(self._moments, self.n_components)
         self.components_ = found.vectors.T
-        self._columns = parts.raw.to_columns(found.vectors)
+        self._columns = raw.to_columns(found.vectors)
         self.mean_ = found.mean
         self.explained_variance_ = found.variances
         total = found.total if found.total > 0 else 1.0

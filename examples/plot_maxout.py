@@ -1,0 +1,128 @@
+"""Maxout features: what larger pools do to distances, and faces laid out by PCA.
+
+Left: distances between points of a circle, before and after 1000 maxout features
+(Figure 1 of Mroueh, Rennie and Goel): linear for near points, level for far ones, the
+sooner the larger the pool. Middle: ORL faces of four persons, principal components of
+10,000 maxout features with q = 12. Right: one person turning the head, UMIST faces
+numbered in the order of the angle. Faces need BOCHNER_DATA. Draws `maxout.png`.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.offsetbox import AnnotationBbox, OffsetImage
+from scipy.spatial.distance import pdist
+from scipy.stats import spearmanr
+
+from bochner import KernelPCA, kernels, methods
+
+# Okabe and Ito's colours, which a colour-blind reader can tell apart.
+COLOURS = ["#000000", "#56B4E9", "#D55E00", "#009E73"]
+PICTURE = Path("maxout.png")
+PERSONS = (0, 7, 13, 26)
+TURNING = 17
+"""The person of UMIST with 33 pictures."""
+
+
+def main() -> None:
+    figure, (left, middle, right) = plt.subplots(1, 3, figsize=(16, 5.2))
+    plot_distances(left)
+    plot_persons(middle)
+    plot_turning(right)
+    figure.tight_layout()
+    figure.savefig(PICTURE, dpi=110)
+    print(f"wrote {PICTURE}")
+
+
+def plot_distances(axes: Any) -> None:
+    """Embedded against original distance: dots of a map, lines of the kernel."""
+    angles = np.random.default_rng(0).uniform(0, 2 * np.pi, 100)
+    X = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    theta = np.linspace(0, np.pi, 200)
+    arc = np.stack([np.cos(theta), np.sin(theta)], axis=1)
+    shown = np.random.default_rng(1).choice(4950, 700, replace=False)
+    for q, colour in zip((2, 8, 32), COLOURS, strict=False):
+        F = methods.maxout(1000, pool_size=q, random_state=0).fit_transform(X)
+        axes.plot(pdist(X)[shown], pdist(F)[shown], ".", ms=2, color=colour)
+        K = kernels.Maxout(q)(arc[:1], arc)[0]
+        axes.plot(
+            2 * np.sin(theta / 2),
+            np.sqrt(2 * (K[0] - K)),
+            color=colour,
+            label=f"q = {q}",
+        )
+    axes.set(
+        xlabel="distance on the circle, ‖x − z‖",
+        ylabel="distance of features, ‖Φ(x) − Φ(z)‖",
+        title="1000 maxout features (dots), the kernel (lines)",
+    )
+    axes.legend()
+
+
+def plot_persons(axes: Any) -> None:
+    data = np.load(faces("orl_faces"))
+    chosen = np.isin(data["y"], PERSONS)
+    images = data["X"][chosen].reshape(-1, *data["image_shape"])
+    place(axes, images, data["y"][chosen], zoom=0.3)
+    axes.set_title("ORL faces of four persons: maxout, then PCA")
+
+
+def plot_turning(axes: Any) -> None:
+    data = np.load(faces("umist_28x23"))
+    images = data["X"][data["y"] == TURNING].reshape(-1, 23, 28).transpose(0, 2, 1)
+    points = place(axes, images, np.zeros(len(images)), zoom=0.9)
+    for number, point in enumerate(points, start=1):
+        axes.annotate(
+            str(number),
+            point,
+            (0, -18),
+            textcoords="offset points",
+            ha="center",
+            size=7,
+            color=COLOURS[2],
+            zorder=10,
+        )
+    along = spearmanr(points[:, 0], np.arange(len(points))).statistic
+    axes.set_title(
+        "one person turning: rank correlation of\n"
+        f"first component and order {abs(along):.3f}"
+    )
+
+
+def place(axes: Any, images: np.ndarray, groups: np.ndarray, zoom: float) -> np.ndarray:
+    """Pictures at their two principal components, framed by group."""
+    X = images.reshape(len(images), -1).astype(np.float64)
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    # dense projections of 10,304 pixels would be a matrix of 10 GB
+    features = methods.maxout(10_000, pool_size=12, projection="sorf", random_state=0)
+    points = KernelPCA(2, features=features).fit_transform(X)
+    for image, point, group in zip(images, points, groups, strict=True):
+        frame = {"edgecolor": COLOURS[list(np.unique(groups)).index(group)]}
+        picture = OffsetImage(image, zoom=zoom, cmap="gray")
+        axes.add_artist(AnnotationBbox(picture, point, pad=0.1, bboxprops=frame))
+    low, high = points.min(axis=0), points.max(axis=0)
+    margin = 0.12 * (high - low)
+    axes.set_xlim(low[0] - margin[0], high[0] + margin[0])
+    axes.set_ylim(low[1] - margin[1], high[1] + margin[1])
+    axes.set(xlabel="first component", ylabel="second component")
+    return points
+
+
+def faces(name: str) -> Path:
+    folder = os.environ.get("BOCHNER_DATA")
+    if not folder:
+        raise SystemExit("set BOCHNER_DATA to the folder with the faces")
+    return Path(folder) / f"{name}.npz"
+
+
+if __name__ == "__main__":
+    main()

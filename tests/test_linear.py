@@ -127,11 +127,11 @@ def test_mixing_is_a_change_of_features(monkeypatch):
         assert_allclose(a.B, b.B, atol=1e-6)
 
 
-def test_sketched_preconditioner_gives_the_same_answer(monkeypatch):
-    """Past 8192 features: a randomised Nyström sketch, here forced, of low rank."""
+def test_sampled_preconditioner_gives_the_same_answer(monkeypatch):
+    """Past 8192 features: by few sampled rows, here forced."""
     monkeypatch.setattr(newton_module, "DIRECT_OPERATIONS", 0)
     monkeypatch.setattr(preconditioner_module, "FACTORED_COLUMNS", 10)
-    monkeypatch.setattr(preconditioner_module, "RANK", 20)
+    monkeypatch.setattr(preconditioner_module, "SAMPLED_ROWS", 20)
     wide = RNG.normal(size=(300, 80)) * 0.8 ** np.arange(80)
     T = RNG.normal(size=(300, 1))
     start = np.zeros((81, 1))
@@ -151,6 +151,21 @@ def test_sketched_preconditioner_gives_the_same_answer(monkeypatch):
         precondition=lambda R: R,
     )
     assert found.n_passes < plain.n_passes
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("weight", [None, WEIGHTS[:30]])
+def test_sampled_preconditioner_inverts_the_curvature(intercept, weight, monkeypatch):
+    monkeypatch.setattr(preconditioner_module, "FACTORED_COLUMNS", 10)
+    monkeypatch.setattr(preconditioner_module, "STRIP", 7)
+    wide = RNG.normal(size=(30, 80))
+    rows = KeptRows(wide, np.zeros((30, 1)), weight, None)
+    solve = preconditioner_module.preconditioner(Squared(), rows, 0.5, 80 + intercept)
+    A = np.hstack([wide, np.ones((30, 1))]) if intercept else wide
+    w = np.ones(30) if weight is None else weight
+    H = 0.5 * np.eye(A.shape[1]) + (A * w[:, None]).T @ A
+    R = RNG.normal(size=(A.shape[1], 3))
+    assert_allclose(solve(R), np.linalg.solve(H, R), atol=1e-10)
 
 
 def test_products_do_not_depend_on_threads():

@@ -14,7 +14,12 @@ from ..execution.features import FeatureRows, RawFeatures
 from ..linear.losses import Loss
 from ..linear.moments import Moments
 from ..linear.newton import newton
-from ..linear.preconditioner import FACTORED_COLUMNS, SAMPLE, preconditioner
+from ..linear.preconditioner import (
+    FACTORED_COLUMNS,
+    SAMPLE,
+    SAMPLED_ROWS,
+    preconditioner,
+)
 from ..linear.ridge import RidgePath
 from ..linear.rows import mixed
 from ..linear.sample import RowSample
@@ -121,7 +126,8 @@ def solve_newton(
     fixed, candidates = check_alpha(owner, alpha)
     size = raw.n_columns + intercept
     # the largest sample asked for: later ones are parts of it
-    rows.sample(max(SAMPLE * size, rows.n_rows // START_SHARE))
+    asked = SAMPLE * size if size <= FACTORED_COLUMNS else SAMPLED_ROWS
+    rows.sample(max(asked, rows.n_rows // START_SHARE))
     if fixed is None:
         fixed = select_alpha(loss, rows, raw, candidates, intercept)
         report(f"penalty: α = {fixed:g} by validation")

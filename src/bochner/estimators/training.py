@@ -34,14 +34,12 @@ from ..execution.memory import budget, readable
 from ..execution.sources import ArraySource, Block, Source
 from ..feature_map import all_finite
 from ..landmarks import SORTED_ROWS, distinct
-from ..linear.preconditioner import FACTORED_COLUMNS, RANK
+from ..linear.preconditioner import FACTORED_COLUMNS, SAMPLED_ROWS
 from ..methods import METHODS
 
 FIXED_BYTES = 32
 """Bytes per squared number of columns: a factor, a penalty, a sample of rows."""
 
-SKETCH_BYTES = 48
-"""Bytes per column and rank of a sketch: six copies on the way to it."""
 
 SIZE_FACTOR = 16
 SIZES = 256, 4000
@@ -143,10 +141,13 @@ def moment_bytes(n_columns: int) -> int:
 
 
 def solver_bytes(n_columns: int) -> int:
-    """What solvers take beside features: moments, or past their reach a sketch."""
+    """What solvers take beside features: moments, or past their reach a sample's Gram.
+
+    The sampled rows themselves are among the features that are kept.
+    """
     if n_columns <= FACTORED_COLUMNS:
         return moment_bytes(n_columns)
-    return SKETCH_BYTES * n_columns * RANK
+    return FIXED_BYTES * SAMPLED_ROWS**2
 
 
 def training(

@@ -19,8 +19,10 @@ from .sources import Source
 CHUNK_BYTES = 128 << 20
 """Features of one chunk: long enough for its products, short beside the budget."""
 
-KEPT_SHARE = 0.65
-"""Share of the budget for features that are kept; the rest is for copies of a part."""
+FITTING, STREAMED = (0.65, 0.35, 0.35), (0.1, 0.3, 0.6)
+"""Shares of the budget for features that are kept, for a sample of them, and for copies
+of the rows that curve: where all features fit the first, and where they do not and
+copies spare most passes the making of features."""
 
 
 @dataclass(frozen=True)
@@ -185,13 +187,13 @@ class FeatureRows:
 
     def _keep(self, i: int, F: Any) -> None:
         size = F.data.nbytes if sparse.issparse(F) else F.nbytes
-        if self._bytes + size <= KEPT_SHARE * self.budget:
+        if self._bytes + size <= self._shares[0] * self.budget:
             self._kept[i] = F
             self._bytes += size
 
     def sample(self, n_rows: int) -> KeptRows:
         """Drawn once: later and smaller ones are parts of the first."""
-        fitting = self._fitting_rows
+        fitting = self._fitting_rows(self._shares[1])
         if self._sample is None:
             places = Stream(0).child("sample").subset(self.n_rows, min(n_rows, fitting))
             block = self.source.take(places)
@@ -200,13 +202,17 @@ class FeatureRows:
         return self._sample.sample(n_rows)
 
     @property
-    def _fitting_rows(self) -> int:
-        share = (1 - KEPT_SHARE) * self.budget
-        return max(64, int(share / (self.n_columns * self.dtype.itemsize)))
+    def _shares(self) -> tuple[float, float, float]:
+        whole = self.n_rows * self.n_columns * self.dtype.itemsize
+        return FITTING if whole <= FITTING[0] * self.budget else STREAMED
+
+    def _fitting_rows(self, share: float) -> int:
+        bytes_a_row = self.n_columns * self.dtype.itemsize
+        return max(64, int(share * self.budget / bytes_a_row))
 
     def narrowed(self, masks: list[np.ndarray]) -> KeptRows | None:
         n = sum(int(mask.sum()) for mask in masks)
-        if n > self._fitting_rows:
+        if n > self._fitting_rows(self._shares[2]):
             return None
         F, start = self._room(n), 0
         for chunk, mask in zip(self.chunks(), masks, strict=True):

@@ -1,19 +1,18 @@
 """Preconditioners: what makes conjugate gradients short.
 
 The curvature αI + FᵀAF is imitated by αI + c (n/s) F_sᵀF_s on s sampled rows, with one
-number c for A: inverted where M² numbers are at hand, by a randomised Nyström sketch of
-rank r beyond.
+number c for A: inverted where M² numbers are at hand, by the sampled rows themselves
+beyond.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
-from scipy import linalg
+from scipy import linalg, sparse
 from scipy.linalg import get_lapack_funcs
 
-from .._random import Stream
 from .losses import Loss
 from .moments import add_gram, mirrored
 from .rows import Rows, mixed, multiply
@@ -26,8 +25,11 @@ FACTORED_COLUMNS = 8192
 SAMPLE = 1
 """Rows sampled per column."""
 
-RANK = 512
-"""Rank of the sketch beyond."""
+SAMPLED_ROWS = 4096
+"""Rows beyond, at most: their Gram matrix is factored."""
+
+STRIP = 1024
+"""Columns widened to float64 at a time."""
 
 
 def preconditioner(
@@ -35,11 +37,11 @@ def preconditioner(
 ) -> Preconditioner:
     """R → P⁻¹R for residuals R of (n_coefficients, K)."""
     dense = n_coefficients <= FACTORED_COLUMNS
-    sample = rows.sample(SAMPLE * n_coefficients if dense else SAMPLE * RANK)
+    sample = rows.sample(SAMPLE * n_coefficients if dense else SAMPLED_ROWS)
     scale = loss.typical_curvature * rows.n_rows / sample.n_rows
     if dense:
         return _inverted(sample, alpha, scale, n_coefficients)
-    return _sketched(sample, alpha, scale, n_coefficients)
+    return _sampled(sample, alpha, scale, n_coefficients)
 
 
 def _inverted(
@@ -71,30 +73,67 @@ def inverted(P: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(mirrored(upper))
 
 
-def _sketched(
+def _sampled(
     sample: Rows, alpha: float, scale: float, n_coefficients: int
 ) -> Preconditioner:
-    """Randomised Nyström: O(s M r) once, O(M r K) a time and O(M r) memory.
+    """The same by the s sampled rows A alone: O(s² M) once, O(s M K) a time.
 
-    P⁻¹ = (λ_r + α) U(Λ + α)⁻¹Uᵀ + I − UUᵀ for the sketch UΛUᵀ of the sample's Gram
-    (Z. Frangella, J. Tropp and M. Udell, SIMAX 2023).
+    (αI + c AᵀA)⁻¹R = (R − Aᵀ(α/c I + AAᵀ)⁻¹A R)/α, Woodbury's identity, in float64, as
+    the difference all but cancels where A has most of its length. The intercept is
+    treated as if it were penalised.
     """
-    rank = min(RANK, n_coefficients)
-    test = Stream(0).child("sketch").normal(n_coefficients, rank)
-    test, _ = linalg.qr(test, mode="economic")
-    Y = np.zeros_like(test)
-    m = sample.n_columns
-    for F, _, weight in sample.chunks():
-        F = mixed(F, sample.mixing)
-        w = np.ones(F.shape[0]) if weight is None else weight
-        S = w[:, None] * (F @ test[:m] + test[m:].sum(axis=0))
-        Y[:m] += F.T @ S
-        Y[m:] += S.sum(axis=0)
-    Y *= scale
-    shift = np.finfo(np.float64).eps * np.linalg.norm(Y)
-    core = linalg.cholesky(test.T @ (Y + shift * test), check_finite=False)
-    half = linalg.solve_triangular(core, (Y + shift * test).T, trans=1).T
-    U, singular, _ = linalg.svd(half, full_matrices=False)
-    eigenvalues = np.maximum(singular**2 - shift, 0)
-    shrunk = (eigenvalues[-1] + alpha) / (eigenvalues + alpha) - 1
-    return lambda R: R + U @ (shrunk[:, None] * (U.T @ R))
+    A = _SampledRows(sample, n_coefficients > sample.n_columns)
+    K = A.gram()
+    # rounding must not make it indefinite
+    shift = max(alpha / scale, np.finfo(np.float64).eps * np.trace(K))
+    K[np.diag_indices_from(K)] += shift
+    factor = linalg.cho_factor(K, overwrite_a=True, check_finite=False)
+
+    def precondition(R: np.ndarray) -> np.ndarray:
+        S = linalg.cho_solve(factor, A.times(R), check_finite=False)
+        return (R - A.transposed_times(S)) / alpha
+
+    return precondition
+
+
+class _SampledRows:
+    """A = √w [F, 1] of rows that stay as they are: strips of columns are widened."""
+
+    def __init__(self, sample: Rows, intercept: bool) -> None:
+        chunks = list(sample.chunks())
+        parts = [mixed(chunk.F, sample.mixing) for chunk in chunks]
+        parts = [F.toarray() if sparse.issparse(F) else F for F in parts]
+        self._F = parts[0] if len(parts) == 1 else np.concatenate(parts)
+        weights = [
+            np.ones(len(F)) if chunk.weight is None else chunk.weight
+            for F, chunk in zip(parts, chunks, strict=True)
+        ]
+        self._root = np.sqrt(np.concatenate(weights))[:, None]
+        self._intercept = intercept
+
+    def _strips(self) -> Iterator[tuple[slice, np.ndarray]]:
+        for start in range(0, self._F.shape[1], STRIP):
+            strip = slice(start, min(start + STRIP, self._F.shape[1]))
+            yield strip, self._root * self._F[:, strip]
+
+    def gram(self) -> np.ndarray:
+        """A Aᵀ, (s, s)."""
+        K = self._root @ self._root.T * self._intercept
+        for _, part in self._strips():
+            K += part @ part.T
+        return K
+
+    def times(self, R: np.ndarray) -> np.ndarray:
+        """A R, (s, K)."""
+        out = self._root * R[self._F.shape[1] :].sum(axis=0)
+        for strip, part in self._strips():
+            out += part @ R[strip]
+        return out
+
+    def transposed_times(self, S: np.ndarray) -> np.ndarray:
+        """Aᵀ S, (M or M + 1, K)."""
+        out = np.empty((self._F.shape[1] + self._intercept, S.shape[1]))
+        for strip, part in self._strips():
+            out[strip] = part.T @ S
+        out[self._F.shape[1] :] = self._root.T @ S
+        return out

@@ -34,10 +34,14 @@ TURNING = 17
 
 
 def main() -> None:
-    figure, (left, middle, right) = plt.subplots(1, 3, figsize=(16, 5.2))
-    plot_distances(left)
-    plot_persons(middle)
-    plot_turning(right)
+    panels = [plot_distances]
+    if "BOCHNER_DATA" in os.environ:
+        panels += [plot_persons, plot_turning]
+    else:
+        print("set BOCHNER_DATA to the folder of the data sets to see faces too")
+    figure, axes = plt.subplots(1, len(panels), figsize=(5.3 * len(panels), 5.2))
+    for plot, ax in zip(panels, np.atleast_1d(axes), strict=True):
+        plot(ax)
     figure.tight_layout()
     figure.savefig(PICTURE, dpi=110)
     print(f"wrote {PICTURE}")
@@ -118,10 +122,7 @@ def place(axes: Any, images: np.ndarray, groups: np.ndarray, zoom: float) -> np.
 
 
 def faces(name: str) -> Path:
-    folder = os.environ.get("BOCHNER_DATA")
-    if not folder:
-        raise SystemExit("set BOCHNER_DATA to the folder with the faces")
-    return Path(folder) / f"{name}.npz"
+    return Path(os.environ["BOCHNER_DATA"]) / f"{name}.npz"
 
 
 if __name__ == "__main__":

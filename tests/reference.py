@@ -190,6 +190,16 @@ def argmax_codes(stages: list[np.ndarray], X: np.ndarray) -> np.ndarray:
     return np.argmax([X @ W.T for W in stages], axis=0)
 
 
+def pool_max(Z: np.ndarray, members: np.ndarray) -> np.ndarray:
+    """max of Z over the members of each unit, (n, M); members (q, M)."""
+    return np.max([Z[:, member] for member in members], axis=0)
+
+
+def equal_codes(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """Share of equal codes of every pair of rows."""
+    return (A[:, None] == B[None]).mean(axis=2)
+
+
 def agreement(q: int, rho: float, step: float = 0.1) -> float:
     """κ_q(ρ) = q ∫∫ φ₂ Φ₂^{q−1} by a plain sum over s and t, for |ρ| < 1."""
     g = np.arange(-8, 8 + step / 2, step)

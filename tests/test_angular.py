@@ -36,6 +36,11 @@ def test_agreement_is_the_integral(q, rho):
     )
 
 
+def test_agreement_of_close_rows():
+    expected = reference.agreement(8, 0.99, step=0.03)
+    assert at(kernels.ArgmaxCode(8), 0.99) == pytest.approx(expected, abs=1e-6)
+
+
 RHO = np.concatenate([np.linspace(-1, 1, 41), [1 - 1e-12, 1 - 1e-6, 1e-6 - 1, 1e-9]])
 
 
@@ -144,6 +149,8 @@ def test_nystroem_of_all_rows_is_exact(landmarks):
     features = Nystroem(40, kernel=kernels.Maxout(4), landmarks=landmarks).fit(X)
     K = kernels.Maxout(4)(X)
     assert_allclose(features.approximate_kernel(X), K, atol=1e-6)
+    with pytest.raises(ValueError, match="kernel of the landmarks is zero"):
+        features.fit(np.zeros((20, 3)))
 
 
 @pytest.mark.parametrize(

@@ -89,7 +89,10 @@ def test_prefix(make):
         RandomFeatures(),
         RandomFeatures(nonlinearity="cos"),
         RandomFeatures(nonlinearity="maxout"),
+        RandomFeatures(nonlinearity="argmax_code"),
+        RandomFeatures(nonlinearity=nonlinearities.ArgmaxCode(3, "onehot")),
         RandomFeatures(nonlinearity="relu"),
+        RandomFeatures(nonlinearity="sign"),
         RandomProjection(),
     ]
 )

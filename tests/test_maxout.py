@@ -1,5 +1,6 @@
 """Maxout features and codes: the formulas, shared pools, laws, learners, bad input."""
 
+import pickle
 from functools import partial
 from math import comb
 
@@ -9,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
-from scipy.stats import binom, chisquare, norm
+from scipy.stats import binom, chisquare, norm, t
 from sklearn.base import clone
 from sklearn.decomposition import KernelPCA as ExactPCA
 from sklearn.neighbors import NearestNeighbors
@@ -20,11 +21,13 @@ from bochner import (
     KernelPCA,
     KernelRegressor,
     RandomFeatures,
+    compression,
     kernels,
     methods,
     metrics,
     nonlinearities,
     projections,
+    threads,
 )
 from bochner._random import Stream
 from bochner.nonlinearities.maxout import distinct_subsets
@@ -80,9 +83,9 @@ def test_onehot(dtype):
     assert F.shape == (50, 200) and F.has_canonical_format
     assert_array_equal(F.toarray().reshape(50, 40, 5).argmax(axis=2), C)
     assert_allclose(F.data, 1 / np.sqrt(40), rtol=1e-6)
-    shares = (C[:, None] == C[None]).mean(axis=2)
-    assert_allclose(codes.approximate_kernel(X), shares, atol=1e-12)
-    assert_allclose(codes.approximate_kernel(X, X[:7]), shares[:, :7], atol=1e-12)
+    shares = reference.equal_codes(C, C)
+    assert_allclose(codes.approximate_kernel(X), shares, atol=1e-6)
+    assert_allclose(codes.approximate_kernel(X, X[:7]), shares[:, :7], atol=1e-6)
     assert_allclose(onehot.approximate_kernel(X), shares, atol=1e-6)
     assert len(onehot.get_feature_names_out()) == 200
     assert metrics.kernel_error(codes, X) == pytest.approx(
@@ -95,15 +98,19 @@ def test_onehot(dtype):
 def test_kept_codes_are_compared(M, q):
     X = data(9, 4)
     C = methods.maxout_codes(M, pool_size=q, random_state=0).fit_transform(X)
-    shares = (C[:, None] == C[None]).mean(axis=2)
-    assert_allclose(metrics.equal_codes(C), shares, atol=1e-12)
-    assert_allclose(metrics.equal_codes(C, C[::2]), shares[:, ::2], atol=1e-12)
-    assert_allclose(metrics.equal_codes(C.tolist()), shares, atol=1e-12)
+    shares = reference.equal_codes(C, C)
+    assert_allclose(metrics.equal_codes(C), shares, atol=1e-6)
+    assert_allclose(metrics.equal_codes(C, C[::2]), shares[:, ::2], atol=1e-6)
+    assert_allclose(metrics.equal_codes(C.tolist()), shares, atol=1e-6)
+    bits = C > 0
+    assert_allclose(metrics.equal_codes(bits), reference.equal_codes(bits, bits))
 
 
 def test_only_codes_are_compared():
     with pytest.raises(ValueError, match=r"whole numbers, .* \(2, 3\) of float64"):
         metrics.equal_codes(np.ones((2, 3)))
+    with pytest.raises(TypeError, match="got a sparse matrix"):
+        metrics.equal_codes(sparse.csr_matrix(np.eye(3)))
     with pytest.raises(ValueError, match="A have 3 codes and rows of B 4"):
         metrics.equal_codes(np.ones((2, 3), int), np.ones((2, 4), int))
 
@@ -130,7 +137,7 @@ def z_scores(features, K):
     Var h(x)h(y) ≤ E h(x)²h(y)² − K² ≤ E max⁴ − K² (Cauchy-Schwarz), over M units.
     """
     q, M = features.kernel_.pool_size, features.n_components
-    variance = (reference.moment_of_maximum(q, 4) - K**2) / M
+    variance = (reference.moment_of_maximum(q, 4) - features.kernel_(UNIT) ** 2) / M
     z = (features.approximate_kernel(UNIT) - K) / np.sqrt(variance)
     return z[PAIRS]
 
@@ -180,25 +187,78 @@ def test_hamming_distance_converges(q, global_seed):
 @pytest.mark.parametrize("make", [methods.maxout, methods.maxout_codes])
 @pytest.mark.parametrize("projection", PROJECTIONS[1:5])
 def test_structured_maps_are_unbiased(make, projection, global_seed):
-    """Projections of one unit are independent, so only units depend on each other.
-
-    The mean of S independent maps against their own spread (Student's t with S − 1
-    degrees, Bonferroni), which holds whatever units of one map have to do with another.
-    """
-    from scipy.stats import t
-
-    S, d = 60, 24
-    X = np.random.default_rng(1).normal(size=(8, d))
+    """Projections of one unit are independent, so only units depend on each other."""
+    X = np.random.default_rng(1).normal(size=(8, 24))
     X /= np.linalg.norm(X, axis=1, keepdims=True)
-    pairs = np.triu_indices(8, 1)
     maps = [
         make(256, projection=projection, random_state=1000 * global_seed + seed).fit(X)
-        for seed in range(S)
+        for seed in range(60)
     ]
-    found = np.array([features.approximate_kernel(X)[pairs] for features in maps])
-    error = found.mean(axis=0) - maps[0].kernel_(X)[pairs]
-    limit = t.isf(ALPHA / (2 * found.shape[1]), S - 1)
-    assert (np.abs(error) / (found.std(axis=0, ddof=1) / S**0.5)).max() < limit
+    grams = np.array([features.approximate_kernel(X) for features in maps])
+    assert not biased(grams, maps[0].kernel_(X))
+
+
+def biased(grams, K):
+    """Whether the mean of S independent Grams is off by more than their own spread.
+
+    Student's t with S − 1 degrees, Bonferroni over pairs: this holds whatever units of
+    one map have to do with another.
+    """
+    pairs = np.triu_indices(len(K), 1)
+    found = np.array([gram[pairs] for gram in grams])
+    spread = found.std(axis=0, ddof=1) / len(found) ** 0.5
+    limit = t.isf(ALPHA / (2 * found.shape[1]), len(found) - 1)
+    return (np.abs(found.mean(axis=0) - K[pairs]) / spread).max() > limit
+
+
+def test_units_of_one_structured_map_would_be_biased():
+    """The q rows of a unit side by side in one map, instead of one in each of q."""
+    X = np.random.default_rng(1).normal(size=(8, 4))
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    right, wrong = [], []
+    for seed in range(200):
+        features = methods.maxout(64, projection="orthogonal", random_state=seed).fit(X)
+        W = stages_of(features)
+        assert (W[0] != W[1]).all()
+        right.append(features.approximate_kernel(X))
+        one = features.projection_.sample(
+            features.kernel_.spectral_law(), 256, 4, Stream(seed)
+        )
+        rows = one.to_dense().reshape(64, 4, 4)
+        F = reference.maxout(list(rows.transpose(1, 0, 2)), X)
+        wrong.append(F @ F.T)
+    assert not biased(right, features.kernel_(X))
+    assert biased(wrong, features.kernel_(X))
+
+
+@pytest.mark.parametrize(
+    "spec", [nonlinearities.Maxout(4), nonlinearities.ArgmaxCode(4)]
+)
+def test_few_features_converge_by_default(spec, global_seed):
+    """With Sobol points in every stage the error would not fall past 0.1."""
+    X = data(200, 5)
+    features = RandomFeatures(16_384, nonlinearity=spec, random_state=global_seed)
+    features.fit(X)
+    assert isinstance(features.projection_, projections.Dense)
+    plain = RandomFeatures(1024, nonlinearity=spec, random_state=global_seed).fit(X)
+    # a quarter, but for the spread of two single maps
+    assert metrics.kernel_error(features, X) < metrics.kernel_error(plain, X) / 2
+
+
+def test_shared_pool_of_few_features_is_unbiased(global_seed):
+    """Sobol points would be the automatic choice; members of a unit are not those."""
+    X = np.random.default_rng(1).normal(size=(8, 2))
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    units = nonlinearities.Maxout(4, pool=16)
+    maps = [
+        RandomFeatures(
+            64, nonlinearity=units, random_state=1000 * global_seed + seed
+        ).fit(X)
+        for seed in range(400)
+    ]
+    assert isinstance(maps[0].projection_, projections.Dense)
+    grams = [features.approximate_kernel(X) for features in maps]
+    assert not biased(grams, maps[0].kernel_(X))
 
 
 @pytest.mark.parametrize("name, degree", [("sign", 0), ("relu", 1)])
@@ -258,7 +318,7 @@ def test_shared_pool_is_the_formula_and_a_prefix():
     (W,) = stages_of(features)
     assert W.shape == (20, 6)
     Z = X @ W.T
-    exact = np.max([Z[:, members] for members in sampled.members], axis=0)
+    exact = reference.pool_max(Z, sampled.members)
     assert_allclose(features.transform(X), exact / np.sqrt(50), atol=1e-12)
     larger = methods.maxout(100, pool_size=3, pool=20, random_state=0).fit(X)
     assert_allclose(
@@ -292,7 +352,8 @@ def test_shared_pool_converges(q, global_seed):
     K = features.kernel_(UNIT)
     z = z_scores(features, K) / np.sqrt(inflation)
     assert np.abs(z).max() < LIMIT
-    assert 1 < inflation < 2 + 4 * q
+    other = z_scores(features, kernels.Maxout(2 * q)(UNIT)) / np.sqrt(inflation)
+    assert np.abs(other).max() > LIMIT
 
 
 # with other parts
@@ -308,8 +369,8 @@ def test_compression_keeps_units(pool, projection):
         pool=pool,
         projection=projection,
         random_state=0,
-    ).set_params(compression=_giga())
-    few.fit(X)
+        compression=compression.GIGA(n_candidates=200),
+    ).fit(X)
     every = methods.maxout(
         200, pool_size=3, pool=pool, projection=projection, random_state=0
     ).fit(X)
@@ -319,12 +380,6 @@ def test_compression_keeps_units(pool, projection):
     assert_allclose(few.transform(X), exact, atol=1e-10)
     plain = methods.maxout(20, pool_size=3, random_state=0).fit(X)
     assert metrics.kernel_error(few, X) < metrics.kernel_error(plain, X)
-
-
-def _giga():
-    from bochner import compression
-
-    return compression.GIGA(n_candidates=200)
 
 
 def test_pca_of_maxout():
@@ -372,7 +427,7 @@ def test_measurements_of_a_shared_pool():
     with pytest.raises(TypeError, match="measurements do not tell; use center=False"):
         centred.feature_map_.split()
     apart = features.set_params(nonlinearity__pool="independent").fit(X)
-    with pytest.raises(TypeError, match="pool=N, so that they share one"):
+    with pytest.raises(TypeError, match="a shared pool only: pool=N"):
         apart.feature_map_.split()
 
 
@@ -383,8 +438,51 @@ def test_rows_of_zeros():
         assert_array_equal(F[:2], 0)
         codes = methods.maxout_codes(4096, projection=projection, random_state=0).fit(X)
         assert_array_equal(codes.transform(X)[:2], 0)
-        K = codes.approximate_kernel(X)
-        assert K[0, 1] == 1 and abs(K[0, 2] - 1 / 4) < 5 * np.sqrt(0.19 / 4096)
+        assert codes.approximate_kernel(X)[0, 1] == 1
+    codes = methods.maxout_codes(4096, random_state=0).fit(X)
+    equal = 4096 * codes.approximate_kernel(X)[0, 2]
+    assert ALPHA < binom.cdf(equal, 4096, 1 / 4) < 1 - ALPHA
+
+
+def test_codes_do_not_depend_on_threads_or_chunks():
+    X = data(2000, 30)
+    codes = methods.maxout_codes(64, projection="sorf", random_state=0).fit(X)
+    C = codes.transform(X)
+    with threads(1):
+        assert_array_equal(codes.transform(X), C)
+    chunks = [codes.transform(X[i : i + 7]) for i in range(0, 2000, 7)]
+    assert_array_equal(np.vstack(chunks), C)
+    assert_array_equal(pickle.loads(pickle.dumps(codes)).transform(X), C)
+    assert codes.feature_map_(X[:0]).shape == (0, 64)
+    onehot = methods.maxout_codes(64, output="onehot", random_state=0).fit(X)
+    assert onehot.feature_map_(X[:0]).shape == (0, 256)
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.int16, np.int64])
+def test_numbers_of_any_width(kind):
+    X = data(20, 6)
+    for make, q in ((methods.maxout, 3), (methods.maxout_codes, 200)):
+        plain = make(100, pool_size=q, random_state=0).fit(X)
+        narrow = make(kind(100), pool_size=kind(min(q, 127)), random_state=0).fit(X)
+        same = make(100, pool_size=min(q, 127), random_state=0).fit(X)
+        assert_array_equal(narrow.transform(X), same.transform(X))
+        assert plain.transform(X).shape == (20, 100)
+    assert_allclose(
+        kernels.ArgmaxCode(np.uint8(200))(X), kernels.ArgmaxCode(200)(X), atol=0
+    )
+
+
+@pytest.mark.parametrize("factor", [1e-170, 1e160])
+def test_lengths_neither_under_nor_overflow(factor):
+    X = data(20, 6)
+    codes = kernels.ArgmaxCode(4)
+    assert_allclose(codes(factor * X), codes(X), atol=1e-7)
+    csr = sparse.csr_matrix(X)
+    assert_allclose(codes(factor * csr), codes(X), atol=1e-7)
+    centred = methods.maxout(16, center=True, random_state=0).fit(X)
+    assert_allclose(
+        centred.transform(factor * X), factor * centred.transform(X), rtol=1e-9
+    )
 
 
 # bad input
@@ -417,11 +515,11 @@ def test_rows_of_zeros():
         ),
         (
             partial(methods.maxout_codes, compression="giga"),
-            "compression='giga' needs floating features, and ArgmaxCode",
+            "compression='giga' needs dense floating features, which ArgmaxCode",
         ),
         (
             partial(methods.maxout, kernel="gaussian"),
-            r"estimate Maxout\(\) and no other kernel; leave kernel=None, or .*cos_sin",
+            r"estimate Maxout\(\) and no other kernel; leave .* or for .*cos_sin",
         ),
         (
             partial(methods.maxout, kernel=kernels.Maxout(5)),
@@ -429,7 +527,7 @@ def test_rows_of_zeros():
         ),
         (
             partial(methods.rff, kernel=kernels.Maxout(4)),
-            "cosines estimate kernels of x − y, .* take nonlinearity nonlinearities.Ma",
+            r"cosines estimate kernels of x − y, .* take nonlin.*Maxout\(4\)",
         ),
         (
             partial(
@@ -437,6 +535,14 @@ def test_rows_of_zeros():
                 projection=projections.BlockDiagonal(2, bias_correction="scalar"),
             ),
             "bias_correction is about features of cosines",
+        ),
+        (
+            partial(methods.maxout, projection="qmc"),
+            "QMC: points of low-discrepancy sequences depend .*projection='dense'",
+        ),
+        (
+            partial(RandomFeatures, nonlinearity="relu", kernel=kernels.ArcCosine(2)),
+            r"for ArcCosine\(degree=2\) take Nystroem features",
         ),
         (
             partial(

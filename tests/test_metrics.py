@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.kernel_approximation import RBFSampler
 
-from bochner import RandomFeatures, kernels, metrics
+from bochner import RandomFeatures, kernels, methods, metrics
 from checks import data
 
 X = data(300, 4)
@@ -37,3 +37,9 @@ def test_any_transformer_with_a_kernel_given():
 def test_bad_points():
     with pytest.raises(ValueError, match="n_points must be a positive integer, got 0"):
         metrics.kernel_error(FEATURES, X, n_points=0)
+
+
+def test_rows_without_a_kernel():
+    features = methods.maxout(8, random_state=0).fit(np.zeros((5, 2)))
+    with pytest.raises(ValueError, match="the kernel is zero for all of these rows"):
+        metrics.kernel_error(features, np.zeros((5, 2)))

@@ -65,6 +65,11 @@ def as_float64(X: Any) -> Any:
 def lengths(X: Any) -> np.ndarray:
     """‖x‖ of every dense or CSR row, (n,) float64."""
     X = as_float64(X)
-    if sparse.issparse(X):
-        return np.sqrt(np.asarray(X.power(2).sum(axis=1)).ravel())
-    return np.linalg.norm(X, axis=1)
+    is_sparse = sparse.issparse(X)
+    largest = abs(X).max(axis=1)
+    largest = largest.toarray().ravel() if is_sparse else largest
+    # squares of very large or small numbers would over- or underflow
+    factors = (1 / np.where(largest > 0, largest, 1))[:, None]
+    scaled = X.multiply(factors).tocsr() if is_sparse else X * factors
+    squares = scaled.power(2).sum(axis=1) if is_sparse else (scaled**2).sum(axis=1)
+    return largest * np.sqrt(np.asarray(squares).ravel())

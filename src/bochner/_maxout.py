@@ -12,8 +12,8 @@ BYTE_RUN = 128
 
 
 @njit(**OPTIONS)
-def pool_max(Z, members, scale, out):
-    """out_u = scale · max over u's members of Z; members (q, m), n·m·q steps."""
+def pool_max(Z, members, out):
+    """out_u = max over u's members of Z; members (q, m), n·m·q steps."""
     q, m = members.shape
     for i in range(Z.shape[0]):
         z, f = Z[i], out[i, :m]
@@ -24,8 +24,6 @@ def pool_max(Z, members, scale, out):
             member = members[k, :m]
             for u in range(m):
                 f[u] = max(f[u], z[np.uintp(member[u])])
-        for u in range(m):
-            f[u] *= scale
 
 
 @njit(**OPTIONS)

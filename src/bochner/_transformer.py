@@ -92,9 +92,10 @@ class KernelTransformer(RowTransformer):
         owner = type(self).__name__
         if isinstance(self.kernel, Kernel) and not _is_default(self.gamma):
             warnings.warn(
-                f"{owner}: gamma={self.gamma!r} is not used, because the kernel "
-                f"is an object with a bandwidth of its own: {self.kernel!r}. Set that "
-                "one (kernel__… in a grid search), or give the kernel by name.",
+                f"{owner}: gamma={self.gamma!r} is not used, because the kernel is an "
+                f"object, which has a bandwidth of its own or none: {self.kernel!r}. "
+                "Set that one (kernel__… in a grid search), or give the kernel by "
+                "name.",
                 stacklevel=4,
             )
         known = {name: partial(k.with_gamma, self.gamma) for name, k in KERNELS.items()}

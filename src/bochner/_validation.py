@@ -73,7 +73,8 @@ def check_choice(
 
 def check_option(owner: str, name: str, value: Any, options: tuple) -> None:
     """One of a few fixed values."""
-    if not any(value is option or value == option for option in options):
+    one = np.ndim(value) == 0
+    if not any(value is option or (one and value == option) for option in options):
         raise ValueError(
             f"{owner}: {name} must be one of {', '.join(map(repr, options))}; "
             f"got {value!r}."

@@ -93,7 +93,8 @@ class FeatureMap:
     def __call__(self, X: Any) -> Any:
         """Features of dense or CSR rows X, (n, n_features), in X's floating type.
 
-        Whole numbers become float64; NaN stays NaN. Codes are whole numbers, or CSR.
+        Whole numbers become float64; NaN stays NaN, but for codes and signs, which have
+        none. Codes are whole numbers, or CSR.
         """
         X = X if sparse.issparse(X) else np.asarray(X)
         if X.dtype.kind in "biu":
@@ -129,8 +130,8 @@ class FeatureMap:
             raise TypeError(
                 "split: this feature map has no stage of measurements; compressive "
                 "features have one: methods.compressive(…), or "
-                "projection=projections.Compressive(p) (units of maxout with "
-                "pool=N, so that they share one)."
+                "projection=projections.Compressive(p). Units of maxout have one for "
+                "all with a shared pool only: pool=N."
             )
         if self.nonlinearity.takes_lengths:
             raise TypeError(
@@ -205,7 +206,7 @@ def inner_products(F: Any, G: Any) -> np.ndarray:
         return (F @ G.T).toarray()
     if F.dtype.kind == "f":
         return F @ G.T
-    shares = np.empty((len(F), len(G)))
+    shares = np.empty((len(F), len(G)), dtype=np.float32)
     A, B = read_only(F), read_only(G)
 
     def step(block: slice) -> None:

@@ -158,7 +158,8 @@ def rp_cholesky(pool: Pool, m: int, kernel: Any, rng: Stream) -> np.ndarray:
         np.maximum(residual, 0, out=residual)
         residual[found] = 0
         chosen += found
-    return rows[chosen]
+    # where every k(x, x) is zero, one says as much as all
+    return rows[chosen or [0]]
 
 
 def margin(pool: Pool, m: int, kernel: Any, rng: Stream) -> np.ndarray:

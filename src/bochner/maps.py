@@ -127,7 +127,7 @@ class RandomFeatures(KernelTransformer):
         kernel = self._kernel(nonlinearity)
         nonlinearity.check_kernel(kernel)
         kernel = _resolved(kernel, X, factors, weight)
-        n = self.n_components
+        n_kept = n = int(self.n_components)
         if compression is not None:
             n = compression.n_drawn(n)
         rng = as_stream(self.random_state)
@@ -136,7 +136,7 @@ class RandomFeatures(KernelTransformer):
         selection = None
         if compression is not None:
             feature_map, selection = compression.compress(
-                drawn, self.n_components, X, kernel, weight, rng.child("compression")
+                drawn, n_kept, X, kernel, weight, rng.child("compression")
             )
         self.kernel_, self.projection_ = kernel, projection
         self.compression_ = selection
@@ -150,17 +150,27 @@ class RandomFeatures(KernelTransformer):
         nonlinearity = nonlinearity.resolve(self.n_components)
         nonlinearity.n_projections(self.n_components)
         projection = self._part("projection", PROJECTIONS, Projection)
-        nonlinearity.check_projection(projection)
+        projection = nonlinearity.served_by(projection)
         if self.compression is None:
             return nonlinearity, projection, None
         compression = self._part("compression", COMPRESSIONS, Compression)
         if not nonlinearity.can_be_compressed:
             raise ValueError(
-                f"RandomFeatures: compression={self.compression!r} needs floating "
-                f"features, and {nonlinearity!r} gives codes; leave compression=None."
+                f"RandomFeatures: compression={self.compression!r} needs dense "
+                f"floating features, which {nonlinearity!r} does not give; leave "
+                "compression=None."
             )
         nonlinearity.n_projections(compression.n_drawn(self.n_components))
         return nonlinearity, projection, compression
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        nonlinearity: Any = self.nonlinearity
+        if isinstance(nonlinearity, str) and nonlinearity in NONLINEARITIES:
+            nonlinearity = NONLINEARITIES[nonlinearity]()
+        if not getattr(nonlinearity, "is_floating", True):
+            tags.transformer_tags.preserves_dtype = []
+        return tags
 
     def _kernel(self, nonlinearity: Nonlinearity) -> Kernel:
         if self.kernel is None:
@@ -247,10 +257,11 @@ def _sampled(
 ) -> tuple[Projection, FeatureMap]:
     """The projection settled on X, and a map of n_components columns in float64."""
     n_stages = nonlinearity.n_stages
-    n = nonlinearity.n_projections(n_components) // n_stages
+    total = nonlinearity.n_projections(n_components)
+    n = total // n_stages
     law = kernel.spectral_law()
     seen = _scaled_sample(X, kernel.input_scale)
-    projection = projection.resolve(seen, law, n, rng.child("resolve"))
+    projection = projection.resolve(seen, law, total, rng.child("resolve"))
     rng_p, d = rng.child("projection"), X.shape[1]
     linear: LinearMap
     if n_stages == 1:

@@ -15,14 +15,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._validation import FLOAT_NAMES, check_count, check_weight
 from ..execution.blocks import Blocks
-from ..execution.features import RawFeatures, raw_features
 from ..execution.sources import ArraySource, Block, BlockSource, Source
 from ..linear.moments import Moments
 from ..linear.pca import Components, components, components_of_rows
 from ..linear.rows import mixed
 from ..nystroem import Nystroem
 from .training import (
-    FIXED_BYTES,
+    Training,
     canonical,
     checked_rows,
     default_size,
@@ -36,6 +35,9 @@ from .training import (
     seed,
     training,
 )
+
+ROW_BYTES = 80
+"""Bytes for each entry of the features of few rows: copies and singular vectors."""
 
 
 class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -69,9 +71,9 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     Notes
     -----
-    One pass, O(n M (d + M)) time and O(M³), memory O(M²); of n < M rows O(n M (d + n))
-    and O(n M). Blocks and `partial_fit` give what `fit` gives on the same map, to
-    rounding.
+    One pass, O(n M (d + M)) time and O(M³), memory O(M²); of n ≤ M/2 rows
+    O(n M (d + n)) and O(n M). Blocks and `partial_fit` give what `fit` gives on the
+    same map, to rounding.
 
     Examples
     --------
@@ -114,11 +116,11 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self._moments: Moments | None = None
         y = first.y if isinstance(X, Blocks) else y
         features = self._fitted_map(first.X, y, first.weight)
-        n_columns = raw_features(features, first.X).n_columns
-        if self.n_components <= source.n_rows < n_columns:
-            self._from_rows(source, first, features)
+        parts = training(self, source, features, first, _bytes)
+        if _are_few(source.n_rows, parts.raw.n_columns, self.n_components):
+            self._from_rows(parts)
         else:
-            self._add(source, first, features)
+            self._add(parts)
         self._moments = None
         return self
 
@@ -133,7 +135,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         if not begun:
             self._moments = None
         features = self.features_ if begun else self._fitted_map(X, y, block.weight)
-        self._add(ArraySource(*block), block, features)
+        parts = training(self, ArraySource(*block), features, block, moment_bytes)
+        self._add(parts)
         return self
 
     def transform(self, X: Any) -> np.ndarray:
@@ -168,23 +171,17 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         features = Nystroem(size, gamma="median", random_state=seed(rng, "map"))
         return features.fit(X, sample_weight=weight)
 
-    def _from_rows(self, source: Source, first: Block, features: Any) -> None:
-        """Of fewer rows than features: from the rows, not from M² moments."""
-
-        def fixed(n_columns: int) -> int:
-            return FIXED_BYTES * source.n_rows * n_columns
-
-        parts = training(self, source, features, first, fixed)
+    def _from_rows(self, parts: Training) -> None:
+        """Of far fewer rows than features: from the rows, not from M² moments."""
         chunks = list(parts.rows.chunks())
         rows = [mixed(chunk.F, parts.raw.mixing) for chunk in chunks]
         F = np.concatenate([R.toarray() if sparse.issparse(R) else R for R in rows])
         weighted = chunks[0].weight is not None
         weight = np.concatenate([c.weight for c in chunks]) if weighted else None
         found = components_of_rows(F.astype(np.float64), weight, self.n_components)
-        self._set(found, features, parts.raw)
+        self._set(found, parts)
 
-    def _add(self, source: Source, first: Block, features: Any) -> None:
-        parts = training(self, source, features, first, moment_bytes)
+    def _add(self, parts: Training) -> None:
         if self.n_components > parts.raw.n_columns:
             raise ValueError(
                 f"KernelPCA: n_components={self.n_components} is more than the "
@@ -197,12 +194,12 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             F = mixed(F, parts.raw.mixing)
             self._moments.add(F, np.empty((F.shape[0], 0)), weight)
         assert self._moments is not None
-        self._set(components(self._moments, self.n_components), features, parts.raw)
+        self._set(components(self._moments, self.n_components), parts)
 
-    def _set(self, found: Components, features: Any, raw: RawFeatures) -> None:
-        self.features_ = features
+    def _set(self, found: Components, parts: Training) -> None:
+        self.features_ = parts.transformer
         self.components_ = found.vectors.T
-        self._columns = raw.to_columns(found.vectors)
+        self._columns = parts.raw.to_columns(found.vectors)
         self.mean_ = found.mean
         self.explained_variance_ = found.variances
         total = found.total if found.total > 0 else 1.0
@@ -217,3 +214,13 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = FLOAT_NAMES.copy()
         return tags
+
+
+def _are_few(n_rows: int, n_columns: int, n_components: int) -> bool:
+    """Whether singular vectors of the rows are cheaper than moments of the columns."""
+    return n_components <= n_rows <= n_columns // 2
+
+
+def _bytes(n_rows: int, n_columns: int) -> int:
+    few = n_rows <= n_columns // 2
+    return ROW_BYTES * n_rows * n_columns if few else moment_bytes(n_rows, n_columns)

@@ -135,19 +135,19 @@ class Training:
     rows: FeatureRows
 
 
-def moment_bytes(n_columns: int) -> int:
+def moment_bytes(n_rows: int, n_columns: int) -> int:
     """What moments of so many columns take, with their factorisation."""
     return FIXED_BYTES * n_columns**2
 
 
-def solver_bytes(n_columns: int) -> int:
+def solver_bytes(n_rows: int, n_columns: int) -> int:
     """What solvers take beside features: moments, or past their reach a sample's Gram.
 
     The sampled rows themselves are among the features that are kept.
     """
     if n_columns <= FACTORED_COLUMNS:
-        return moment_bytes(n_columns)
-    return FIXED_BYTES * SAMPLED_ROWS**2
+        return moment_bytes(n_rows, n_columns)
+    return FIXED_BYTES * min(n_rows, SAMPLED_ROWS) ** 2
 
 
 def training(
@@ -155,15 +155,17 @@ def training(
     source: Source,
     transformer: Any,
     first: Block,
-    fixed: Callable[[int], int] = solver_bytes,
+    fixed: Callable[[int, int], int] = solver_bytes,
 ) -> Training:
     """Rows of features under the owner's memory budget.
 
-    `fixed`: bytes that the learner takes beside them, for so many columns.
+    `fixed`: bytes that the learner takes beside them, for so many rows and columns.
     """
     raw = raw_features(transformer, first.X)
     total = budget(type(owner).__name__, owner.memory)
-    needed = fixed(raw.n_columns) + 64 * raw.n_columns * raw.dtype.itemsize
+    needed = (
+        fixed(source.n_rows, raw.n_columns) + 64 * raw.n_columns * raw.dtype.itemsize
+    )
     if owner.memory is not None and needed > total:
         raise ValueError(
             f"{type(owner).__name__}: memory={owner.memory!r} is too little for "

@@ -186,7 +186,8 @@ class FeatureRows:
             yield Chunk(F, block.y, block.weight)
 
     def _keep(self, i: int, F: Any) -> None:
-        size = F.data.nbytes if sparse.issparse(F) else F.nbytes
+        parts = (F.data, F.indices, F.indptr) if sparse.issparse(F) else (F,)
+        size = sum(part.nbytes for part in parts)
         if self._bytes + size <= self._shares[0] * self.budget:
             self._kept[i] = F
             self._bytes += size

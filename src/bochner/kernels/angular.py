@@ -8,7 +8,7 @@ they are).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -84,7 +84,7 @@ class Maxout(Angular):
     Theorem 1 of the paper, σ²⟨x, y⟩κ_q, drops the part of pairs with different winners
     and is not this (at q = 2 and ρ = 0 it is 0, not 1/π).
 
-    Exact to 1e-8 of ‖x‖‖y‖ (quadrature, a polynomial in arcsin ρ). O(n n' d) time.
+    Exact to 1e-7 of ‖x‖‖y‖ (quadrature, a polynomial in arcsin ρ). O(n n' d) time.
 
     Parameters
     ----------
@@ -105,11 +105,14 @@ class Maxout(Angular):
     array([[0.3183, 2.    ]])
     """
 
-    nonlinearity: ClassVar = "nonlinearities.Maxout with its pool_size and center"
-
     def __init__(self, pool_size: int = 4, center: bool = False) -> None:
         self.pool_size = pool_size
         self.center = center
+
+    @property
+    def made_by(self) -> str:
+        centred = ", center=True" if self.center else ""
+        return f"nonlinearity=nonlinearities.Maxout({self.pool_size}{centred})"
 
     def _check(self) -> None:
         check_count("Maxout", "pool_size", self.pool_size)
@@ -119,7 +122,7 @@ class Maxout(Angular):
         return lengths
 
     def _profile(self, rho: np.ndarray) -> np.ndarray:
-        pool = winners(self.pool_size)
+        pool = winners(int(self.pool_size))
         return pool.covariance(rho) + (0.0 if self.center else pool.mean**2)
 
 
@@ -132,7 +135,7 @@ class ArgmaxCode(Angular):
     ½ + arcsin(ρ)/π. The share of equal codes of `nonlinearities.ArgmaxCode`. A row of
     length zero has one code for all pools: 1 with another such row, 1/q with others.
 
-    Exact to 1e-8 (quadrature, a polynomial in arcsin ρ). O(n n' d) time.
+    Exact to 1e-7 (quadrature, a polynomial in arcsin ρ). O(n n' d) time.
 
     Parameters
     ----------
@@ -151,10 +154,12 @@ class ArgmaxCode(Angular):
     array([[0.5 , 0.75]])
     """
 
-    nonlinearity: ClassVar = "nonlinearities.ArgmaxCode with its pool_size"
-
     def __init__(self, pool_size: int = 4) -> None:
         self.pool_size = pool_size
+
+    @property
+    def made_by(self) -> str:
+        return f"nonlinearity=nonlinearities.ArgmaxCode({self.pool_size})"
 
     def _check(self) -> None:
         check_count("ArgmaxCode", "pool_size", self.pool_size)
@@ -163,7 +168,7 @@ class ArgmaxCode(Angular):
         return np.ones_like(lengths)
 
     def _profile(self, rho: np.ndarray) -> np.ndarray:
-        return winners(self.pool_size).agree(rho)
+        return winners(int(self.pool_size)).agree(rho)
 
 
 class ArcCosine(Angular):
@@ -192,10 +197,13 @@ class ArcCosine(Angular):
     array([[0.5, 1. ]])
     """
 
-    nonlinearity: ClassVar = "'sign' (degree 0) or 'relu' (degree 1)"
-
     def __init__(self, degree: int = 1) -> None:
         self.degree = degree
+
+    @property
+    def made_by(self) -> str:
+        names = {0: "nonlinearity='sign'", 1: "nonlinearity='relu'"}
+        return names.get(self.degree, super().made_by)
 
     def _check(self) -> None:
         check_option("ArcCosine", "degree", self.degree, (0, 1, 2))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -26,8 +26,10 @@ class Kernel(BaseEstimator):
     input_scale: np.ndarray | None = None
     """One factor per feature that the inputs take first (ARD), or None."""
 
-    nonlinearity: ClassVar[str] = "its own nonlinearity"
-    """What makes features of this kernel, in the words of an error message."""
+    @property
+    def made_by(self) -> str:
+        """What makes features of this kernel, in the words of an error message."""
+        return "Nystroem features"
 
     def resolve(self, X: Any, sample_weight: np.ndarray | None = None) -> Self:
         """This kernel with nothing left to the data."""

@@ -27,7 +27,6 @@ class ShiftInvariant(Kernel):
     inputs and the law at s = 1.
     """
 
-    nonlinearity: ClassVar = "'cos_sin' or 'cos'"
     _bandwidth_name = "gamma"
     _rules: ClassVar = RULES
 
@@ -56,6 +55,10 @@ class ShiftInvariant(Kernel):
             )
         self._check(X.shape[1])
         return clone(self).set_params(**{self._bandwidth_name: value})
+
+    @property
+    def made_by(self) -> str:
+        return "nonlinearity='cos_sin' or 'cos'"
 
     def diagonal(self, X: Any) -> np.ndarray:
         return np.ones(X.shape[0])

@@ -20,9 +20,10 @@ def maxout(
     """Random maxout features: the largest of q random projections.
 
     φ(x) = [max_{j ≤ q} ⟨w_j^ℓ, x⟩]_ℓ / √M, w ~ N(0, I): a linear model of them is
-    piecewise linear in x. Nothing to tune but q: there is no bandwidth. As in the
-    paper, of independent projections; `projection="sorf"` is as good and faster past a
-    hundred features. O(n d M q) time, O(d M q) memory.
+    piecewise linear in x. Nothing to tune but q (`nonlinearity__pool_size` in a grid
+    search): there is no bandwidth, though data of mixed scales should be standardised.
+    As in the paper, of independent projections; `projection="sorf"` is as good, faster
+    and small past a hundred features. O(n d M q) time, O(d M q) memory.
 
     Parameters
     ----------
@@ -56,8 +57,9 @@ def maxout_codes(
     """Random maxout codes: which of q random projections is the largest.
 
     φ(x) = [argmax_{j ≤ q} ⟨w_j^ℓ, x⟩]_ℓ, w ~ N(0, I): a locality-sensitive hash of the
-    direction of x, for nearest neighbours in Hamming distance
-    (`NearestNeighbors(metric="hamming")`), or one-hot for linear models.
+    direction of x, for nearest neighbours in Hamming distance (`metrics.equal_codes`,
+    `NearestNeighbors(metric="hamming")`), or one-hot for linear models: codes are
+    labels, not numbers. As for `maxout`, `projection="sorf"` is faster on wide data.
     O(n d M q) time, O(d M q) memory and a byte for each code (two past q = 256).
 
     Parameters
@@ -87,6 +89,10 @@ def maxout_codes(
 def _of_projections(
     n_components: int, nonlinearity: Any, random_state: Any, parts: dict[str, Any]
 ) -> RandomFeatures:
-    """Independent projections, unless another part is asked for."""
-    usual = {"projection": "dense", "nonlinearity": nonlinearity}
-    return RandomFeatures(n_components, random_state=random_state, **(usual | parts))
+    """Independent projections, unless others are asked for."""
+    return RandomFeatures(
+        n_components,
+        nonlinearity=nonlinearity,
+        random_state=random_state,
+        **({"projection": "dense"} | parts),
+    )

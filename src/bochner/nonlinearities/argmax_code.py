@@ -22,13 +22,15 @@ LARGEST_POOL = 65535
 class ArgmaxCode(OwnKernel):
     """φ(x) = [argmax_{j ≤ q} ⟨w_j^ℓ, x⟩]_ℓ: a string of M q-ary codes per row.
 
-    w ~ N(0, I). Codes of two rows agree with probability κ_q (`kernels.ArgmaxCode`): a
-    hash whose Hamming distance tells the angle. One-hot, inner products are the share
-    of equal codes, and linear learners can be fitted. Ties, as of a row of zeros, go
-    to the smallest code. A map of M codes is a prefix of one of 2M.
+    w ~ N(0, I). Codes are labels, not numbers. Those of two rows agree with probability
+    κ_q (`kernels.ArgmaxCode`): a hash whose Hamming distance tells the angle. One-hot,
+    inner products are the share of equal codes, and linear learners can be fitted.
+    Ties, as of a row of zeros, go to the smallest code; so does a row whose projections
+    overflow. Projections as for `Maxout`, without shared pools. A map of M codes is
+    a prefix of one of 2M.
 
-    Time of q projections a unit plus O(n M q); memory of codes M bytes a row (2 M past
-    q = 256), one-hot 8 to 12 M.
+    Time of q linear maps of M rows plus O(n M q), so pools of thousands are slow;
+    memory of codes M bytes a row (2 M past q = 256), one-hot 8 to 12 M.
 
     Parameters
     ----------
@@ -58,7 +60,11 @@ class ArgmaxCode(OwnKernel):
 
     @property
     def n_stages(self) -> int:
-        return self.pool_size
+        return int(self.pool_size)
+
+    @property
+    def is_floating(self) -> bool:
+        return self.output == "onehot"
 
     def kernel(self) -> kernels.ArgmaxCode:
         return kernels.ArgmaxCode(self.pool_size)
@@ -76,7 +82,7 @@ class ArgmaxCode(OwnKernel):
     def sample(self, n_components: int, rng: Stream) -> SampledCodes:
         self.n_projections(n_components)
         kind = SampledCodes if self.output == "codes" else SampledOneHot
-        return kind(n_components, self.pool_size)
+        return kind(n_components, self.n_stages)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,19 +93,11 @@ class SampledCodes(SampledNonlinearity):
     pool_size: int
 
     @property
-    def n_stages(self) -> int:  # type: ignore[override]
+    def n_stages(self) -> int:
         return self.pool_size
 
     @property
-    def n_out(self) -> int:  # type: ignore[override]
-        return self.n_in
-
-    @property
-    def n_units(self) -> int:  # type: ignore[override]
-        return self.n_in
-
-    @property
-    def scratch_columns(self) -> int:  # type: ignore[override]
+    def scratch_columns(self) -> int:
         return 2 * self.n_in  # the largest so far, and who wins
 
     def __call__(self, rows: ProjectedRows, out: np.ndarray) -> None:
@@ -120,7 +118,7 @@ class SampledOneHot(SampledCodes):
     """1/√M at the winner of every unit, CSR."""
 
     @property
-    def n_out(self) -> int:  # type: ignore[override]
+    def n_out(self) -> int:
         return self.n_in * self.n_stages
 
     def features(self, written: np.ndarray, dtype: Any) -> Any:

@@ -40,17 +40,28 @@ class SampledNonlinearity:
     n_in: int
     """Projections that a stage takes."""
 
-    n_stages: int = 1
-    """Linear maps behind the features, independent of each other."""
+    @property
+    def n_stages(self) -> int:
+        """Linear maps behind the features, independent of each other."""
+        return 1
 
-    n_out: int
-    n_units: int
+    @property
+    def n_units(self) -> int:
+        return self.n_in
 
-    takes_lengths: bool = False
-    """Whether features depend on ‖x‖ beside the projections."""
+    @property
+    def n_out(self) -> int:
+        return self.n_units
 
-    scratch_columns: int = 0
-    """Numbers per row that a call holds beside projections and features."""
+    @property
+    def takes_lengths(self) -> bool:
+        """Whether features depend on ‖x‖ beside the projections."""
+        return False
+
+    @property
+    def scratch_columns(self) -> int:
+        """Numbers per row that a call holds beside projections and features."""
+        return 0
 
     def __call__(self, rows: ProjectedRows, out: np.ndarray) -> None:
         """Write the features of a block into `out`, C-contiguous."""
@@ -80,6 +91,11 @@ class Nonlinearity(BaseEstimator):
     """Whether features are floating and dense, as compressions need them."""
 
     @property
+    def is_floating(self) -> bool:
+        """Whether features have the floating type of the data."""
+        return True
+
+    @property
     def n_stages(self) -> int:
         """Linear maps that the projections are drawn in, independent of each other."""
         return 1
@@ -104,12 +120,18 @@ class Nonlinearity(BaseEstimator):
         """Refuse a kernel that inner products of the features do not converge to."""
         raise NotImplementedError
 
-    def check_projection(self, projection: Projection) -> None:
-        """Refuse a projection that does not serve these features."""
+    def served_by(self, projection: Projection) -> Projection:
+        """The projection as it serves these features, or an error if it does not."""
+        return projection
 
 
 class OwnKernel(Nonlinearity):
-    """A nonlinearity of N(0, I) projections, whose features have one kernel only."""
+    """A nonlinearity of N(0, I) projections, whose features have one kernel only.
+
+    A unit takes `pool_size` projections, which must be independent of each other.
+    """
+
+    pool_size: int = 1
 
     def kernel(self) -> Kernel:
         """What inner products of the features converge to."""
@@ -130,14 +152,15 @@ class OwnKernel(Nonlinearity):
         if not same:
             raise ValueError(
                 f"{type(self).__name__}: these features estimate {own!r} and no other "
-                f"kernel; leave kernel=None, or take nonlinearity "
-                f"{kernel.nonlinearity} for {kernel!r}."
+                f"kernel; leave kernel=None, or for {kernel!r} take "
+                f"{kernel.made_by}."
             )
 
-    def check_projection(self, projection: Projection) -> None:
+    def served_by(self, projection: Projection) -> Projection:
         parameters = projection.get_params().items()
         if any(k.endswith("bias_correction") and v is not None for k, v in parameters):
             raise ValueError(
                 f"{type(self).__name__}: bias_correction is about features of cosines; "
                 "leave it None and take a larger block_size."
             )
+        return projection if self.pool_size == 1 else projection.without_spread()

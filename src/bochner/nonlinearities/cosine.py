@@ -24,7 +24,7 @@ class Cosines(Nonlinearity):
         if not isinstance(kernel, ShiftInvariant):
             raise ValueError(
                 f"{type(self).__name__}: cosines estimate kernels of x − y, which "
-                f"{kernel!r} is not; take nonlinearity {kernel.nonlinearity}."
+                f"{kernel!r} is not; take {kernel.made_by}."
             )
 
 
@@ -85,12 +85,8 @@ class SampledCosSin(SampledNonlinearity):
     n_in: int
 
     @property
-    def n_out(self) -> int:  # type: ignore[override]
+    def n_out(self) -> int:
         return 2 * self.n_in
-
-    @property
-    def n_units(self) -> int:  # type: ignore[override]
-        return self.n_in
 
     def __call__(self, rows: ProjectedRows, out: np.ndarray) -> None:
         Z = rows.project()
@@ -109,14 +105,6 @@ class SampledCos(SampledNonlinearity):
 
     @property
     def n_in(self) -> int:  # type: ignore[override]
-        return self.biases.size
-
-    @property
-    def n_out(self) -> int:  # type: ignore[override]
-        return self.biases.size
-
-    @property
-    def n_units(self) -> int:  # type: ignore[override]
         return self.biases.size
 
     def __call__(self, rows: ProjectedRows, out: np.ndarray) -> None:

@@ -69,17 +69,13 @@ class SampledReLU(SampledNonlinearity):
     n_in: int
 
     @property
-    def n_out(self) -> int:  # type: ignore[override]
-        return self.n_in
-
-    @property
-    def n_units(self) -> int:  # type: ignore[override]
-        return self.n_in
+    def scale(self) -> float:
+        return (2 / self.n_in) ** 0.5
 
     def __call__(self, rows: ProjectedRows, out: np.ndarray) -> None:
         rows.project(out=out)
         np.maximum(out, 0, out=out)
-        out *= out.dtype.type((2 / self.n_in) ** 0.5)
+        out *= out.dtype.type(self.scale)
 
     def select(self, units: np.ndarray) -> tuple[SampledReLU, np.ndarray]:
         return type(self)(len(units)), units
@@ -91,4 +87,4 @@ class SampledSign(SampledReLU):
 
     def __call__(self, rows: ProjectedRows, out: np.ndarray) -> None:
         rows.project(out=out)
-        np.multiply(out > 0, out.dtype.type((2 / self.n_in) ** 0.5), out=out)
+        np.multiply(out > 0, out.dtype.type(self.scale), out=out)

@@ -25,13 +25,31 @@ theirs, which falls with the square root of their number."""
 
 
 class Auto(Projection):
-    """Chooses when it sees the data; see `choose`."""
+    """Chooses when it sees the data; see `choose`.
+
+    Parameters
+    ----------
+    spread : bool
+        Whether rows may be spread evenly (Sobol points): see `without_spread`.
+    """
+
+    def __init__(self, spread: bool = True) -> None:
+        self.spread = spread
+
+    def without_spread(self) -> Auto:
+        return Auto(spread=False)
 
     def resolve(self, X: Any, law: Law, n_out: int, rng: Stream) -> Projection:
-        return choose(X, law, n_out).resolve(X, law, n_out, rng)
+        return self._choice(X, law, n_out).resolve(X, law, n_out, rng)
 
     def _sample(self, law: Law, n_out: int, n_in: int, rng: Stream) -> LinearMap:
-        return choose(np.empty((0, n_in)), law, n_out).sample(law, n_out, n_in, rng)
+        rows = np.empty((0, n_in))
+        return self._choice(rows, law, n_out).sample(law, n_out, n_in, rng)
+
+    def _choice(self, X: Any, law: Law, n_out: int) -> Projection:
+        if not self.spread and X.shape[1] <= FEW_FEATURES:
+            return Dense()
+        return choose(X, law, n_out)
 
 
 def choose(X: Any, law: Law, n_out: int) -> Projection:

@@ -114,6 +114,14 @@ class Projection(BaseEstimator):
     instead: ClassVar[str] = "projection='dense', which takes every kernel"
     amplitude: float = 1.0
 
+    def without_spread(self) -> Projection:
+        """This projection where one feature takes several projections, or an error.
+
+        Points that are spread evenly are fine one by one. Several of one sequence, or
+        those of one place in several sequences, are not what independent draws are.
+        """
+        return self
+
     def input_factors(self, X: Any) -> np.ndarray | None:
         """One factor per feature that inputs take first, learned from X, or None."""
         return None

@@ -52,6 +52,13 @@ class QMC(Projection):
     def __init__(self, sequence: str = "halton") -> None:
         self.sequence = sequence
 
+    def without_spread(self) -> QMC:
+        raise ValueError(
+            "QMC: points of low-discrepancy sequences depend on each other, so the "
+            "largest of several is not that of independent ones, however many units "
+            "there are; use projection='dense' or 'sorf'."
+        )
+
     def _sample(self, law: Law, n_out: int, n_in: int, rng: Stream) -> Matrix:
         check_option("QMC", "sequence", self.sequence, SEQUENCES)
         U = self._points(n_out, law.n_uniforms(n_in), rng)

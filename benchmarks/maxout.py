@@ -10,6 +10,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -76,20 +77,16 @@ def run(quick: bool = False) -> None:
 
 def _table(data: Any, sizes: list[tuple[int, int]], seeds: int) -> None:
     """The paper's Table 1."""
-    rows = []
+    lines = []
     for M, q in sizes:
-        maps = [methods.maxout(M, pool_size=q, random_state=s) for s in range(seeds)]
-        errors = [held_out_error(features, data) for features in maps]
+        errors = _errors_of(partial(methods.maxout, M, pool_size=q), data, seeds)
         paper, deviation = PAPER[M, q]
-        mean, spread = np.mean(errors), np.std(errors, ddof=min(1, seeds - 1))
-        within = "yes" if mean <= paper + 2 * deviation else "NO"
-        line = [f"{M}, {q}", f"{mean:.2f} ± {spread:.2f}", f"{paper} ± {deviation}"]
-        rows.append([*line, within])
-        print(*rows[-1], flush=True)
+        within = "yes" if np.mean(errors) <= paper + 2 * deviation else "NO"
+        lines.append([f"{M}, {q}", _mean(errors), f"{paper} ± {deviation}", within])
     print_table(
         f"MNIST, least squares, λ by hold-out: test error %, {seeds} seeds",
         ["M, q", "ours", "paper", "within two deviations or better"],
-        rows,
+        lines,
     )
 
 
@@ -102,12 +99,9 @@ def _structures(data: Any, size: tuple[int, int], seeds: int) -> None:
     best = interleaved({p: partial(f.transform, rows) for p, f in maps.items()}, 3)
     lines = []
     for p in STRUCTURES:
-        maps_p = [make(projection=p, random_state=seed) for seed in range(seeds)]
-        errors = [held_out_error(features, data) for features in maps_p]
-        spread = np.std(errors, ddof=min(1, seeds - 1))
+        errors = _errors_of(partial(make, projection=p), data, seeds)
         times = [f"{best[p]:.3f}", f"{best['dense'] / best[p]:.1f}"]
-        lines.append([p, f"{np.mean(errors):.2f} ± {spread:.2f}", *times])
-        print(*lines[-1], flush=True)
+        lines.append([p, _mean(errors), *times])
     print_table(
         f"MNIST, M = {M}, q = {q}, {seeds} seeds; features of {len(rows)} rows",
         ["projection", "test error %", "seconds", "times faster than dense"],
@@ -122,40 +116,37 @@ def _centring(seeds: int) -> None:
         if name not in datasets.available():
             continue
         data = datasets.load(name)
-        if name == "letter":
-            data = _standardised(data)
-        for q in (2, 4, 16):
-            for center in (False, True):
-                make = partial(methods.maxout, M, pool_size=q, center=center)
-                maps = [make(random_state=seed) for seed in range(seeds)]
-                errors = [held_out_error(features, data) for features in maps]
-                F = maps[0].transform(data.X_train[:2000]).astype(np.float64)
-                spectrum = np.linalg.eigvalsh(F @ F.T)
-                learner = KernelClassifier(maps[0], alpha=1.0).fit(
-                    data.X_train[:10_000], data.y_train[:10_000]
-                )
-                hinge = 100 - 100 * learner.score(data.X_test, data.y_test)
-                lines.append(
-                    [
-                        f"{name}, {q}, {'centred' if center else 'plain'}",
-                        f"{np.mean(errors):.2f} ± {np.std(errors):.2f}",
-                        f"{hinge:.2f}",
-                        f"{learner.n_iter_}",
-                        f"{spectrum[-1] / spectrum.sum():.3f}",
-                    ]
-                )
-                print(*lines[-1], flush=True)
+        data = _standardised(data) if name == "letter" else data
+        for q, center in product((2, 4, 16), (False, True)):
+            make = partial(methods.maxout, M, pool_size=q, center=center)
+            errors = _errors_of(make, data, seeds)
+            label = f"{name}, {q}, {'centred' if center else 'plain'}"
+            lines.append([label, _mean(errors), *_conditioning(make, data)])
     print_table(
         f"Centring, M = {dict(CENTRED)}, {seeds} seeds; hinge on 10,000 rows, one seed",
-        [
-            "data, q",
-            "least squares error %",
-            "hinge error %",
-            "Newton steps",
-            "largest eigenvalue's share",
-        ],
+        ["data, q", "least squares error %", "hinge error %", "steps", "first share"],
         lines,
     )
+
+
+def _conditioning(make: Any, data: Any) -> list[str]:
+    """Error and Newton steps of the hinge; the largest eigenvalue's share of all."""
+    learner = KernelClassifier(make(random_state=0), alpha=1.0)
+    learner.fit(data.X_train[:10_000], data.y_train[:10_000])
+    hinge = 100 - 100 * learner.score(data.X_test, data.y_test)
+    F = learner.features_.transform(data.X_train[:2000]).astype(np.float64)
+    spectrum = np.linalg.eigvalsh(F @ F.T)
+    first = spectrum[-1] / spectrum.sum()
+    return [f"{hinge:.2f}", f"{learner.n_iter_}", f"{first:.3f}"]
+
+
+def _errors_of(make: Any, data: Any, seeds: int) -> list[float]:
+    return [held_out_error(make(random_state=seed), data) for seed in range(seeds)]
+
+
+def _mean(errors: list[float]) -> str:
+    spread = np.std(errors, ddof=1) if len(errors) > 1 else 0.0
+    return f"{np.mean(errors):.2f} ± {spread:.2f}"
 
 
 def _standardised(data: Any) -> Any:

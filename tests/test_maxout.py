@@ -245,6 +245,17 @@ def test_few_features_converge_by_default(spec, global_seed):
     assert metrics.kernel_error(features, X) < metrics.kernel_error(plain, X) / 2
 
 
+def test_automatic_choice_counts_every_map():
+    """16 matrices of 0.94 GiB are more than one: a structured map instead."""
+    wide = sparse.random(20, 2**20, density=2e-5, format="csr", random_state=0)
+    law, rng = kernels.Maxout(16).spectral_law(), Stream(0)
+    units = nonlinearities.Maxout(16)
+    auto = projections.PROJECTIONS["auto"]()
+    assert isinstance(auto.resolve(wide, law, 120, rng), projections.Dense)
+    chosen = units.served_by(auto).resolve(wide, law, 120, rng)
+    assert isinstance(chosen, projections.SORF)
+
+
 def test_shared_pool_of_few_features_is_unbiased(global_seed):
     """Sobol points would be the automatic choice; members of a unit are not those."""
     X = np.random.default_rng(1).normal(size=(8, 2))

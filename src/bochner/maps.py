@@ -257,11 +257,10 @@ def _sampled(
 ) -> tuple[Projection, FeatureMap]:
     """The projection settled on X, and a map of n_components columns in float64."""
     n_stages = nonlinearity.n_stages
-    total = nonlinearity.n_projections(n_components)
-    n = total // n_stages
+    n = nonlinearity.n_projections(n_components) // n_stages
     law = kernel.spectral_law()
     seen = _scaled_sample(X, kernel.input_scale)
-    projection = projection.resolve(seen, law, total, rng.child("resolve"))
+    projection = projection.resolve(seen, law, n, rng.child("resolve"))
     rng_p, d = rng.child("projection"), X.shape[1]
     linear: LinearMap
     if n_stages == 1:

@@ -163,4 +163,6 @@ class OwnKernel(Nonlinearity):
                 f"{type(self).__name__}: bias_correction is about features of cosines; "
                 "leave it None and take a larger block_size."
             )
-        return projection if self.pool_size == 1 else projection.without_spread()
+        if self.pool_size == 1:
+            return projection
+        return projection.for_units(self.n_stages)

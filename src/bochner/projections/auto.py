@@ -30,14 +30,17 @@ class Auto(Projection):
     Parameters
     ----------
     spread : bool
-        Whether rows may be spread evenly (Sobol points): see `without_spread`.
+        Whether points may be spread evenly (Sobol): see `for_units`.
+    n_maps : int
+        Maps that are drawn and have to fit together.
     """
 
-    def __init__(self, spread: bool = True) -> None:
+    def __init__(self, spread: bool = True, n_maps: int = 1) -> None:
         self.spread = spread
+        self.n_maps = n_maps
 
-    def without_spread(self) -> Auto:
-        return Auto(spread=False)
+    def for_units(self, n_maps: int) -> Auto:
+        return Auto(spread=False, n_maps=n_maps)
 
     def resolve(self, X: Any, law: Law, n_out: int, rng: Stream) -> Projection:
         return self._choice(X, law, n_out).resolve(X, law, n_out, rng)
@@ -49,10 +52,10 @@ class Auto(Projection):
     def _choice(self, X: Any, law: Law, n_out: int) -> Projection:
         if not self.spread and X.shape[1] <= FEW_FEATURES:
             return Dense()
-        return choose(X, law, n_out)
+        return choose(X, law, n_out, self.n_maps)
 
 
-def choose(X: Any, law: Law, n_out: int) -> Projection:
+def choose(X: Any, law: Law, n_out: int, n_maps: int = 1) -> Projection:
     """The projection that serves best for this data, law and number of frequencies.
 
     - Up to 16 features: Sobol points. Their error is the smallest there, and the dense
@@ -70,7 +73,7 @@ def choose(X: Any, law: Law, n_out: int) -> Projection:
     d = X.shape[1]
     if d <= FEW_FEATURES:
         return QMC("sobol")
-    large = 8 * d * n_out > DENSE_BYTES
+    large = 8 * d * n_out * n_maps > DENSE_BYTES
     if not _serves(SORF, law):
         return Circulant() if large and _serves(Circulant, law) else Dense()
     filled = X.nnz / max(1, X.shape[0]) if sparse.issparse(X) else d

@@ -114,8 +114,10 @@ class Projection(BaseEstimator):
     instead: ClassVar[str] = "projection='dense', which takes every kernel"
     amplitude: float = 1.0
 
-    def without_spread(self) -> Projection:
+    def for_units(self, n_maps: int) -> Projection:
         """This projection where one feature takes several projections, or an error.
+
+        They are rows of one map, or of as many as n_maps.
 
         Points that are spread evenly are fine one by one. Several of one sequence, or
         those of one place in several sequences, are not what independent draws are.

@@ -52,7 +52,7 @@ class QMC(Projection):
     def __init__(self, sequence: str = "halton") -> None:
         self.sequence = sequence
 
-    def without_spread(self) -> QMC:
+    def for_units(self, n_maps: int) -> QMC:
         raise ValueError(
             "QMC: points of low-discrepancy sequences depend on each other, so the "
             "largest of several is not that of independent ones, however many units "

@@ -50,7 +50,7 @@ from bochner import KernelClassifier, datasets, methods
 data = datasets.load("mnist")
 features = methods.maxout(60_000, pool_size=4, pool=15_000, random_state=0)
 start = time.perf_counter()
-learner = KernelClassifier(features, memory="3 GiB", verbose=1, random_state=0)
+learner = KernelClassifier(features, memory="4.5 GiB", verbose=1, random_state=0)
 learner.fit(data.X_train, data.y_train)
 error = 100 - 100 * learner.score(data.X_test, data.y_test)
 seconds = time.perf_counter() - start

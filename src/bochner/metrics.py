@@ -98,7 +98,7 @@ def equal_codes(A: Any, B: Any = None) -> np.ndarray:
     >>> import numpy as np
     >>> from bochner import metrics
     >>> metrics.equal_codes(np.array([[0, 1, 2, 3]]), np.array([[0, 1, 0, 0]]))
-    array([[0.5]])
+    array([[0.5]], dtype=float32)
     """
     A = _checked_codes(A)
     B = A if B is None else _checked_codes(B)

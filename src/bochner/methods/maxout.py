@@ -80,7 +80,7 @@ def maxout_codes(
     >>> codes.transform([[1, 2]]).shape
     (1, 64)
     >>> codes.approximate_kernel([[1, 2]], [[2, 4]])
-    array([[1.]])
+    array([[1.]], dtype=float32)
     """
     codes = ArgmaxCode(pool_size, output)
     return _of_projections(n_components, codes, random_state, parts)

@@ -222,3 +222,58 @@ def maximum_times_minimum(q: int) -> float:
     between = np.maximum(norm.cdf(high) - norm.cdf(low), 0) ** (q - 2)
     density = q * (q - 1) * between * norm.pdf(low) * norm.pdf(high) * (high > low)
     return float(trapezoid(trapezoid(low * high * density, g), g))
+
+
+def circulant_rows(r: np.ndarray, signs: np.ndarray, n_out: int) -> np.ndarray:
+    """The first rows of [circ(r_1); circ(r_2); …] D, entry by entry."""
+    d = r.shape[1]
+    W = np.empty((n_out, len(signs)))
+    for i in range(n_out):
+        for j, sign in enumerate(signs):
+            W[i, j] = r[i // d][(i - j) % d] * sign
+    return W
+
+
+def class_loss(name: str, s: np.ndarray, y: int, n_classes: int) -> float:
+    """One row's loss of classes: scores s, class y."""
+    if n_classes == 2:
+        margin = (2 * y - 1) * s[0]
+        others = [0.0, -margin]
+    else:
+        margin = s[y] - max(s[k] for k in range(n_classes) if k != y)
+        others = [s[k] - s[y] for k in range(n_classes)]
+    if name == "log":
+        return float(np.log(np.sum(np.exp(others))))
+    return float(max(0.0, 1 - margin) ** {"hinge": 2, "linear_hinge": 1}[name])
+
+
+def pegasos(
+    batches: list[tuple[np.ndarray, np.ndarray]],
+    W: np.ndarray,
+    b: np.ndarray,
+    penalty: float,
+    n_head: int,
+) -> tuple[np.ndarray, float, np.ndarray, np.ndarray]:
+    """Pegasos on cosines of two classes y = ±1, row by row: w, intercept, W and b.
+
+    The first n_head batches step w and the intercept, the others W and b.
+    """
+    w, intercept, W, b = np.zeros(len(W)), 0.0, W.copy(), b.copy()
+    for t, (X, y) in enumerate(batches):
+        slope_w, slope_0 = penalty * w, 0.0
+        slope_W, slope_b = np.zeros_like(W), np.zeros_like(b)
+        for x, sign in zip(X, y, strict=True):
+            z = W @ x + b
+            if sign * (w @ np.cos(z) + intercept) < 1:  # over all rows of the batch
+                slope_w = slope_w - sign * np.cos(z) / len(X)
+                slope_0 -= sign / len(X)
+                slope_b += sign * w * np.sin(z) / len(X)
+                slope_W += sign * np.outer(w * np.sin(z), x) / len(X)
+        if t < n_head:
+            w = w - slope_w / (penalty * (t + 1))
+            intercept -= slope_0 / (penalty * (t + 1))
+            w *= min(1, penalty**-0.5 / np.linalg.norm(w))
+        else:
+            rate = 1 / (penalty * (t - n_head + 1))
+            W, b = W - rate * slope_W, b - rate * slope_b
+    return w, intercept, W, b

@@ -11,7 +11,7 @@ import bochner
 
 ROOT = Path(bochner.__file__).parent
 LAYERS = [
-    {"_random", "_validation"},
+    {"_progress", "_random", "_validation"},
     {"_threads", "_distances"},
     {"_bandwidth"},
     {"laws"},
@@ -23,8 +23,8 @@ LAYERS = [
     {"_transformer"},
     {"_columns"},
     {"landmarks"},
-    {"compression"},
-    {"maps", "nystroem"},
+    {"compression", "learning"},
+    {"compact", "maps", "nystroem"},
     {"methods", "metrics"},
     {"linear"},
     {"execution"},

@@ -1,7 +1,7 @@
 """bochner: kernel machines at any scale.
 
     law ──► projection ──► linear map ──► nonlinearity ──► weights ──► linear learner
-    (kernel)   (spec)        (value)                       (compression)
+    (kernel)   (spec)        (value)                       (compression, learning)
 
 A kernel has a spectral law; a projection draws frequencies from it; a nonlinearity
 turns phases into features whose inner products approximate the kernel. Every part can
@@ -19,6 +19,7 @@ from . import (
     theory,
 )
 from ._threads import threads
+from .compact import CompactMap
 from .estimators import KernelClassifier, KernelPCA, KernelRegressor
 from .execution import blocks
 from .maps import RandomFeatures, RandomProjection
@@ -27,6 +28,7 @@ from .nystroem import Nystroem
 __version__ = "0.1.0.dev0"
 
 __all__ = [
+    "CompactMap",
     "KernelClassifier",
     "KernelPCA",
     "KernelRegressor",

@@ -114,3 +114,22 @@ def cos_sin(Z, scale, out):
             a = min(abs(r), reach)
             c[j] = _sine(quarter - a, scaled)
             s[j] = np.copysign(one, r) * _sine(min(a, half - a), scaled)
+
+
+@njit(**OPTIONS)
+def cos_sin_phase(Z, biases, out):
+    """out = [cos, sin](Z + 2π·biases), biases in turns; Z (n, m), out (n, 2m)."""
+    real = Z.dtype.type
+    head = real(TURNS)
+    tail = real((TURNS - head) + TURNS_TAIL)
+    quarter, half, one, reach = real(0.25), real(0.5), real(1), real(REACH)
+    unit = _coefficients(one)
+    m = biases.size
+    for i in range(Z.shape[0]):
+        z, c, s = Z[i, :m], out[i, :m], out[i, m:]
+        for j in range(m):
+            n = np.rint(_fma(z[j], head, biases[j]))
+            r = _fma(z[j], tail, _fma(z[j], head, -n)) + biases[j]
+            a = min(abs(r), reach)
+            c[j] = _sine(quarter - a, unit)
+            s[j] = np.copysign(one, r) * _sine(min(a, half - a), unit)

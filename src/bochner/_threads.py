@@ -106,8 +106,20 @@ def for_row_blocks(
         _Share(make_step, blocks).work()
         return
     n_workers = 1 if _inside_pool() else min(n_threads(), len(blocks))
-    with _one_blas_thread:
+    with one_blas_thread:
         _run(_Share(make_step, blocks), n_workers)
+
+
+def for_fixed_blocks(step: Step, n_rows: int, rows: int, n_columns: int) -> None:
+    """Run `step` on blocks of `rows` rows, cut alike whatever the number of threads.
+
+    For steps whose rounding may depend on the cut, where that would add up.
+    """
+
+    def one(block: slice) -> None:
+        step(slice(block.start * rows, min(block.stop * rows, n_rows)))
+
+    for_row_blocks(lambda: one, -(-n_rows // rows), 1, rows * n_columns)
 
 
 def _even_rows(n_rows: int, rows: int) -> int:
@@ -222,7 +234,7 @@ def _controller() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-_one_blas_thread = _OneBlasThread()
+one_blas_thread = _OneBlasThread()
 
 
 def _after_fork() -> None:
@@ -230,7 +242,7 @@ def _after_fork() -> None:
     global _lock, _pool, _pool_size
     _lock, _pool, _pool_size = threading.Lock(), None, 0
     _inside.pool = False
-    _one_blas_thread.after_fork()
+    one_blas_thread.after_fork()
 
 
 if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork

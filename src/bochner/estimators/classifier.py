@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from .._progress import reporter
 from .._validation import check_count, check_option, check_positive, check_weight
 from ..execution.blocks import Blocks
 from ..execution.sources import ArraySource, Block, BlockSource, Source
@@ -43,7 +44,6 @@ from .training import (
     given_features,
     is_automatic,
     predicted,
-    reporter,
     rng_of,
     seed,
     training,

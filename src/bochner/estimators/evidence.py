@@ -17,9 +17,10 @@ from scipy import sparse
 from scipy.linalg import lapack
 
 from .._distances import as_float64, distances, middle
+from .._progress import Report
 from .._random import Stream
 from ..kernels import Gaussian, Kernel, Matern
-from .training import Report, deviations
+from .training import deviations
 
 ROWS = 1000
 ARD_FEATURES = 100

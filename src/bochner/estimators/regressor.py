@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from .._progress import reporter
 from .._validation import check_option, check_weight
 from ..execution.blocks import Blocks
 from ..execution.features import CHUNK_BYTES, FeatureRows, raw_features
@@ -36,7 +37,6 @@ from .training import (
     given_features,
     is_automatic,
     predicted,
-    reporter,
     rng_of,
     seed,
     training,

@@ -20,11 +20,12 @@ from scipy.linalg import lapack
 from .._bandwidth import scale as scale_rule
 from .._columns import columns_of
 from .._distances import as_float64, distances, middle
+from .._progress import Report
 from .._random import Stream
 from ..kernels import Gaussian
 from ..linear.losses import signs
 from .leave_one_out import ROWS, hinge
-from .training import Report, deviations
+from .training import deviations
 
 MORE_ROWS = 15_000
 LANDMARKS = 1000

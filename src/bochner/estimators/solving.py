@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from .._progress import Report
 from .._validation import check_positive, check_positive_array
 from ..execution.features import FeatureRows, RawFeatures
 from ..linear.losses import Loss
@@ -24,7 +25,6 @@ from ..linear.ridge import RidgePath
 from ..linear.rows import mixed
 from ..linear.sample import RowSample
 from .selection import select_alpha
-from .training import Report
 
 SMALL = 10_000_000
 """Feature values (rows × columns) up to which problems are solved to SMALL_TOL."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn import get_config
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils import assert_all_finite
@@ -48,18 +47,11 @@ SIZES = 256, 4000
 CANDIDATES_PER_COMPONENT = 10
 """Candidates of compressed features for each that is kept, at least."""
 
+LEARNED_COMPONENTS = 256
+"""Components of a learned map, which needs few, where none are asked for."""
+
 DEVIATION_ROWS = 20_000
 """Rows asked for the standard deviation of features."""
-
-Report = Callable[[str], None]
-
-
-def reporter(owner: Any) -> Report:
-    """Writes lines to standard error where `verbose` asks for them."""
-    if not owner.verbose:
-        return lambda line: None
-    name = type(owner).__name__
-    return lambda line: print(f"[{name}] {line}", file=sys.stderr, flush=True)
 
 
 def checked_rows(
@@ -211,12 +203,23 @@ def given_features(owner: Any, n: int, rng: Stream | None) -> Any:
         if compression is not None:  # or there would be nothing to choose
             most = compression.n_candidates // CANDIDATES_PER_COMPONENT
             features.set_params(n_components=min(features.n_components, most))
+        if hasattr(features, "objective"):
+            _learn_for(owner, features)
     elif not hasattr(features, "transform") or not hasattr(features, "fit"):
         raise TypeError(
             f"{type(owner).__name__}: features must be a transformer, a method's name, "
             f"a number of components or None; got {features!r}."
         )
     return seeded(clone(features), rng)
+
+
+def _learn_for(owner: Any, features: Any) -> None:
+    """Few learned components, with the objective that the owner has."""
+    objective = "kernel"
+    if is_classifier(owner) or is_regressor(owner):
+        objective = "classification" if is_classifier(owner) else "regression"
+    few = min(features.n_components, LEARNED_COMPONENTS)
+    features.set_params(objective=objective, n_components=few)
 
 
 def seeded(transformer: Any, rng: Stream | None) -> Any:

@@ -31,7 +31,7 @@ class Angular(Kernel):
     def spectral_law(self) -> Law:
         return Normal(1.0)
 
-    def rescaled(self, factors: np.ndarray) -> Angular:
+    def rescaled(self, factors: Any) -> Angular:
         raise ValueError(
             f"{type(self).__name__}: this kernel has no bandwidth that could take one "
             "factor per feature, as BlockDiagonal(normalize=True) asks; scale the data "

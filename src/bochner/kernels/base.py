@@ -39,8 +39,8 @@ class Kernel(BaseEstimator):
         """The law of the projections, for inputs multiplied by `input_scale`."""
         raise NotImplementedError
 
-    def rescaled(self, factors: np.ndarray) -> Self:
-        """This kernel of inputs that are multiplied by one factor per feature first."""
+    def rescaled(self, factors: Any) -> Self:
+        """This kernel of inputs multiplied by a factor, or one per feature, first."""
         raise NotImplementedError
 
     def diagonal(self, X: Any) -> np.ndarray:

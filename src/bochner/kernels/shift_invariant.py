@@ -106,8 +106,9 @@ class ShiftInvariant(Kernel):
         """The law at s = 1, whose characteristic function is φ."""
         return self._law(1.0)
 
-    def rescaled(self, factors: np.ndarray) -> Self:
-        bandwidth = self._from_scale(self._scale() * factors)
+    def rescaled(self, factors: Any) -> Self:
+        bandwidth: Any = self._from_scale(self._scale() * factors)
+        bandwidth = float(bandwidth) if np.ndim(bandwidth) == 0 else bandwidth
         return clone(self).set_params(**{self._bandwidth_name: bandwidth})
 
     @staticmethod

@@ -2,10 +2,12 @@
 
 All take `n_components, *, gamma="scale", kernel=None, random_state=None` as
 `RandomFeatures` does (maxout has no bandwidth and a kernel of its own), further parts
-of it by keyword (``nonlinearity="cos"``), and return an unfitted transformer.
+of it by keyword (``nonlinearity="cos"``), and return an unfitted transformer. Those of
+`compact` are fitted with y.
 """
 
 from .compressed import compressive, frank_wolfe, giga, jl
+from .learned import compact, compact_circulant
 from .maxout import maxout, maxout_codes
 from .uncompressed import (
     block_diagonal,
@@ -34,6 +36,8 @@ METHODS = {
         jl,
         maxout,
         maxout_codes,
+        compact,
+        compact_circulant,
         nystroem,
     )
 }
@@ -43,6 +47,8 @@ __all__ = [
     "METHODS",
     "block_diagonal",
     "circulant",
+    "compact",
+    "compact_circulant",
     "compressive",
     "fastfood",
     "frank_wolfe",

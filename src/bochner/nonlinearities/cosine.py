@@ -90,8 +90,13 @@ class SampledCosSin(SampledNonlinearity):
 
     def __call__(self, rows: ProjectedRows, out: np.ndarray) -> None:
         Z = rows.project()
+        cos_sin(Z, Z.dtype.type(self.scale), out)
+
+    @property
+    def scale(self) -> float:
+        """What plain cosines and sines are multiplied by."""
         # m frequencies, each with cos² + sin² = 1: divide by √m for unit length
-        cos_sin(Z, Z.dtype.type(self.n_in**-0.5), out)
+        return self.n_in**-0.5
 
     def select(self, units: np.ndarray) -> tuple[SampledCosSin, np.ndarray]:
         return SampledCosSin(len(units)), units
@@ -109,9 +114,13 @@ class SampledCos(SampledNonlinearity):
 
     def __call__(self, rows: ProjectedRows, out: np.ndarray) -> None:
         Z = rows.project()
+        cos_phase(Z, read_only(self.biases), Z.dtype.type(self.scale), out)
+
+    @property
+    def scale(self) -> float:
+        """What plain cosines are multiplied by."""
         # E cos² = ½ over the phase: √(2/M) gives unit length on average
-        scale = Z.dtype.type((2 / self.n_in) ** 0.5)
-        cos_phase(Z, read_only(self.biases), scale, out)
+        return (2 / self.n_in) ** 0.5
 
     def astype(self, dtype: Any) -> Self:
         return type(self)(self.biases.astype(dtype, copy=False))

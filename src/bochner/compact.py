@@ -1,0 +1,377 @@
+"""CompactMap: few features that are learned, instead of many that are drawn."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.metaestimators import available_if
+
+from ._progress import reporter
+from ._random import Stream, as_stream
+from ._transformer import KernelTransformer
+from ._validation import check_count, check_option, check_positive
+from .kernels import Kernel
+from .learning.batches import Rows
+from .learning.model import Model
+from .learning.recipe import Recipe, chosen_nonlinearity, chosen_structure
+from .learning.solvers import Adam, Pegasos, Solver
+from .learning.start import SEARCHED_ROWS, search_factor
+from .learning.targets import OBJECTIVES, Classes, Targets, read
+from .learning.training import Online, Schedule, learn
+from .nonlinearities import Cos, Nonlinearity
+
+SOLVERS = "adam", "pegasos"
+CLASS_LOSS = {"adam": "hinge", "pegasos": "linear_hinge"}
+
+PENALTY = {"adam": 0.0, "pegasos": 1e-3}
+"""λ where none is asked for."""
+
+
+def _is_supervised(self: Any) -> bool:
+    return self.objective != "kernel"
+
+
+class CompactMap(KernelTransformer):
+    """A compact nonlinear map: frequencies and phases learned for a task.
+
+        φ(x) = √(2/M) [cos(θ_jᵀx + b_j)]_j
+        minimise over Θ, b, w   λ/2 ‖w‖² + (1/n) Σ_i loss(y_i, wᵀφ(x_i))
+
+    starting from random Fourier features. As accurate as random features of many times
+    its size. With objective="kernel" it learns to approximate a kernel on the data,
+
+        minimise over Θ, b, a   mean of (k(x, x') − Σ_j a_j² φ_j(x) φ_j(x'))².
+
+    Parameters
+    ----------
+    n_components : int, default 64
+        Number of features M; even for "cos_sin".
+    projection : "dense" or "circulant"
+        What is learned: any matrix Θ, or circulants of one vector for every d features,
+        which take O(M) memory and O(M log d) time a row.
+    objective : "classification", "regression" or "kernel"
+        The first two need y in `fit`.
+    nonlinearity : "cos" or "cos_sin"
+        "cos" learns a phase for every feature.
+    gamma : float, array of (n_features,) or rule, default "scale"
+        Bandwidth of the kernel whose frequencies learning starts from (with
+        objective="kernel", of the kernel to approximate).
+    solver : "adam" or "pegasos"
+        Adam on everything at once, or the paper's alternating subgradient steps.
+    kernel : Kernel, name or None
+        As in `RandomFeatures`.
+    loss : None, "hinge", "linear_hinge" or "log"
+        For classes: the squared hinge (Adam's default), the paper's (Pegasos'), or the
+        logistic loss. Of more than two classes all scores are compared with each
+        other. Numbers have the squared error.
+    start : None, Projection or name
+        The random map to start from, for projection="dense": see `projections`.
+    phases : bool
+        False leaves phases out (b = 0) in "cos", as the paper does.
+    search : bool
+        Where `gamma` is a rule, there are targets and 20 rows are held out, `fit` first
+        looks for a factor on it by short runs.
+    batch_size : None or int
+        Rows of a step. None: 500, less where there are few rows.
+    max_iter : None or int
+        Passes over the rows. None: 10, or as many as 2000 steps take.
+    learning_rate : float
+        Adam's: how far a step moves a frequency, relative to those at the start.
+    alpha : None or float
+        λ, for coefficients of plain cosines. None: 0 for Adam, 0.001 for Pegasos.
+    validation_fraction : float
+        Share of the rows (at most 5000) held out, on which the best iterate is chosen.
+    n_iter_no_change : None or int
+        Passes without a lower held-out loss after which learning stops. None: a third
+        of max_iter.
+    verbose : int
+        Report progress on standard error.
+    random_state : int, RandomState or None
+
+    Attributes
+    ----------
+    feature_map_ : FeatureMap
+        The learned map: immutable, a function of blocks of rows.
+    kernel_ : Kernel
+        The kernel approximated, or the one whose frequencies learning started from.
+    coef_ : array of (n_outputs, n_components)
+        The linear head learned along, for features of `transform`; of numbers, for
+        targets less their mean, over their deviation. Not for objective="kernel".
+    intercept_ : array of (n_outputs,)
+    classes_ : array of (n_classes,)
+    history_ : dict of arrays
+        `epoch`, `loss`, `held_out_loss`, `held_out_error` (of classes: the share that
+        is wrong) and `seconds`, from the start to the last pass.
+    n_iter_, best_iter_ : int
+        Passes made, and the one whose iterate was kept.
+    n_features_in_ : int
+
+    Notes
+    -----
+    A pass takes 4 n d M multiply-adds for "dense" (rows beyond the margin of a hinge
+    only half of that), O(n M log d) for "circulant"; memory six times that of the map,
+    and one batch. Rows are gathered batch by batch: a memory map of float32 or float64
+    is never read as a whole. Scale features that differ in size first.
+
+    References
+    ----------
+    F. X. Yu, S. Kumar, H. Rowley and S.-F. Chang, Compact nonlinear maps and circulant
+    extensions, 2015. Two of its formulas are corrected: phases or pairs make the map
+    shift-invariant (Proposition 1 has it without), and Pegasos projects to 1/√λ.
+
+    Examples
+    --------
+    >>> from bochner import CompactMap, datasets
+    >>> digits = datasets.load("digits")
+    >>> features = CompactMap(16, random_state=0).fit(digits.X_train, digits.y_train)
+    >>> features.transform(digits.X_test).shape
+    (360, 16)
+    >>> bool((features.predict(digits.X_test) == digits.y_test).mean() > 0.94)
+    True
+    """
+
+    def __init__(
+        self,
+        n_components: int = 64,
+        *,
+        projection: Any = "dense",
+        objective: str = "classification",
+        nonlinearity: Any = "cos",
+        gamma: Any = "scale",
+        solver: str = "adam",
+        kernel: Any = None,
+        loss: str | None = None,
+        start: Any = None,
+        phases: bool = True,
+        search: bool = True,
+        batch_size: int | None = None,
+        max_iter: int | None = None,
+        learning_rate: float = 0.1,
+        alpha: float | None = None,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int | None = None,
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.projection = projection
+        self.objective = objective
+        self.nonlinearity = nonlinearity
+        self.gamma = gamma
+        self.solver = solver
+        self.kernel = kernel
+        self.loss = loss
+        self.start = start
+        self.phases = phases
+        self.search = search
+        self.batch_size = batch_size
+        self.max_iter = max_iter
+        self.learning_rate = learning_rate
+        self.alpha = alpha
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Draw a map for X, then learn it.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n, n_features)
+        y : array of (n,), or (n, n_targets) of numbers
+            Labels of any type, or numbers; ignored for objective="kernel".
+
+        Returns
+        -------
+        self
+        """
+        self._check()
+        X = self._validated(X, reset=True)
+        targets, rows = read(self.objective, X, y)
+        rng = as_stream(self.random_state)
+        strata = None if targets is None else targets.strata(rows.y)
+        rows, held = rows.split(self.validation_fraction, rng.child("held"), strata)
+        schedule = self._schedule(rows)
+        recipe = self._recipe()
+        kernel, model = self._begin(recipe, X, targets, rows, held, rng)
+        solver = self._solver(model)
+        history = learn(
+            model,
+            solver,
+            rows,
+            held or rows,
+            schedule,
+            rng.child("learn"),
+            reporter(self),
+        )
+        self._set(recipe, kernel, targets, model)
+        self.history_, self.best_iter_ = history.arrays(), history.best
+        self.n_iter_ = len(history.loss) - 1
+        self._online: Any = None
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None) -> Self:
+        """Learn from one more block of rows, in one pass.
+
+        Goes on from what `fit` has learned; without that the first block sets the
+        start. The rate falls with the root of the steps: there is no end to aim at.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n, n_features)
+        y : array of (n,), or (n, n_targets) of numbers
+        classes : array of (n_classes,)
+            All labels there will be, where the first block does not hold them all.
+
+        Returns
+        -------
+        self
+        """
+        self._check()
+        begun = hasattr(self, "feature_map_")
+        X = self._validated(X, reset=not begun)
+        recipe = self._recipe()
+        targets = self._targets if begun else None
+        if targets is None and classes is not None:
+            targets = Classes.of(classes)
+        targets, rows = read(self.objective, X, y, targets)
+        if not begun:
+            rng = as_stream(self.random_state)
+            kernel, model = self._begin(recipe, X, targets, rows, None, rng)
+            self._set(recipe, kernel, targets, model)
+        if getattr(self, "_online", None) is None:
+            model = self._model_again(recipe)
+            self._online = Online(model, self._solver(model))
+        model = self._online.model
+        rows = Rows.all(X.astype(model.dtype, copy=False), rows.y)
+        self._online.add(rows, self._schedule(rows).batch_size)
+        with self._online.iterate():
+            self._set(recipe, self.kernel_, targets, model)
+        return self
+
+    @available_if(_is_supervised)
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Scores of the learned head, (n, n_outputs); (n,) where there is one."""
+        S = self._scores(X)
+        return S[:, 0] if S.shape[1] == 1 else S
+
+    @available_if(_is_supervised)
+    def predict(self, X: Any) -> np.ndarray:
+        """Labels or numbers that the learned head gives, (n,) or (n, n_targets)."""
+        S = self._scores(X)
+        return self._targets.decode(S)  # type: ignore[union-attr]
+
+    def _scores(self, X: Any) -> np.ndarray:
+        F = self.transform(X)
+        return F @ self.coef_.T.astype(F.dtype) + self.intercept_.astype(F.dtype)
+
+    def _check(self) -> None:
+        name = type(self).__name__
+        check_count(name, "n_components", self.n_components)
+        check_option(name, "objective", self.objective, tuple(OBJECTIVES))
+        check_option(name, "solver", self.solver, SOLVERS)
+        check_positive(name, "learning_rate", self.learning_rate)
+        for parameter in ("batch_size", "max_iter", "n_iter_no_change"):
+            if getattr(self, parameter) is not None:
+                check_count(name, parameter, getattr(self, parameter))
+        if self.alpha is not None and not (self.solver == "adam" and self.alpha == 0):
+            check_positive(name, "alpha", self.alpha)
+        share = check_positive(name, "validation_fraction", self.validation_fraction)
+        if share >= 1:
+            raise ValueError(
+                f"{name}: validation_fraction is a share of the rows, below 1; got "
+                f"{share!r}."
+            )
+        if self.objective == "kernel" and self.loss is not None:
+            raise ValueError(
+                f"{name}: objective='kernel' has no loss of scores to choose; leave "
+                f"loss=None, got {self.loss!r}."
+            )
+
+    def _schedule(self, rows: Rows) -> Schedule:
+        given = self.batch_size, self.max_iter, self.n_iter_no_change
+        return Schedule.of(len(rows), *given)
+
+    def _recipe(self) -> Recipe:
+        """The parts asked for, and an error before any work if they cannot be."""
+        nonlinearity = chosen_nonlinearity(self.nonlinearity, int(self.n_components))
+        structure, projection = chosen_structure(self.projection, self.start)
+        return Recipe(
+            structure,
+            projection,
+            nonlinearity,
+            int(self.n_components),
+            bool(self.phases) and isinstance(nonlinearity, Cos),
+            self._loss,
+            self._penalty,
+        )
+
+    @property
+    def _loss(self) -> str:
+        if self.loss is not None:
+            return self.loss
+        return "squared" if self.objective == "regression" else CLASS_LOSS[self.solver]
+
+    @property
+    def _penalty(self) -> float:
+        return PENALTY[self.solver] if self.alpha is None else float(self.alpha)
+
+    def _begin(
+        self,
+        recipe: Recipe,
+        X: Any,
+        targets: Targets | None,
+        rows: Rows,
+        held: Rows | None,
+        rng: Stream,
+    ) -> tuple[Kernel, Model]:
+        """The kernel, and the model before learning."""
+        asked = self._kernel(recipe.nonlinearity)
+        kernel = asked.resolve(X)
+        start = recipe.draw(X, kernel, rng)
+
+        def make(factor: float) -> Model:
+            return recipe.model(start, factor, kernel, targets)
+
+        searches = self.search and asked.is_rule and targets is not None
+        if not searches or held is None or len(held) < SEARCHED_ROWS:
+            return kernel, make(1.0)
+        factor = search_factor(
+            make, self._solver, rows, held, rng.child("search"), reporter(self)
+        )
+        return kernel.rescaled(factor), make(factor)
+
+    def _kernel(self, nonlinearity: Nonlinearity) -> Kernel:
+        if self.kernel is None:
+            return nonlinearity.default_kernel(self.gamma)
+        kernel = self._named_kernel()
+        nonlinearity.check_kernel(kernel)
+        return kernel
+
+    def _solver(self, model: Model) -> Solver:
+        if self.solver == "adam":
+            return Adam(model, self.learning_rate)
+        return Pegasos(model, self._penalty)
+
+    def _model_again(self, recipe: Recipe) -> Model:
+        model = recipe.model_again(self.feature_map_, self.kernel_, self._targets)
+        if self._targets is not None:
+            recipe.set_head(model, self.coef_, self.intercept_)
+        return model
+
+    def _set(
+        self, recipe: Recipe, kernel: Kernel, targets: Targets | None, model: Model
+    ) -> None:
+        self.feature_map_ = recipe.feature_map(model)
+        self.kernel_, self._targets = kernel, targets
+        if targets is not None:
+            self.coef_, self.intercept_ = recipe.head_of(model)
+        if isinstance(targets, Classes):
+            self.classes_ = targets.classes
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = self.objective != "kernel"
+        return tags

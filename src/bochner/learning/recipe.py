@@ -1,0 +1,175 @@
+"""From the parts of a learned map to a model, and from that to a feature map."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._random import Stream
+from .._validation import check_choice
+from ..feature_map import FeatureMap
+from ..kernels import Kernel
+from ..nonlinearities import Cos, CosSin, Nonlinearity
+from ..nonlinearities.cosine import SampledCos, SampledCosSin
+from ..projections import PROJECTIONS, Projection
+from .heads import Head, KernelHead, LinearHead
+from .model import RADIANS, Model
+from .start import STRUCTURES, Start
+from .targets import Targets
+
+OWNER = "CompactMap"
+NONLINEARITIES: dict[str, type[Cos | CosSin]] = {"cos": Cos, "cos_sin": CosSin}
+
+
+def chosen_nonlinearity(asked: Any, n_components: int) -> Cos | CosSin:
+    """The nonlinearity asked for, by name or by object, if its slopes are known."""
+    chosen = check_choice(OWNER, "nonlinearity", asked, NONLINEARITIES, Nonlinearity)
+    if type(chosen) not in NONLINEARITIES.values():
+        raise ValueError(
+            f"{OWNER}: nonlinearity must be 'cos' or 'cos_sin', whose slopes are "
+            f"known; got {chosen!r}."
+        )
+    chosen = chosen.resolve(n_components)
+    chosen.n_projections(n_components)
+    return chosen
+
+
+def chosen_structure(asked: Any, start: Any) -> tuple[str, Projection]:
+    """What is learned, and the projection that draws its start."""
+    named = {name: kind for name, (kind, _) in STRUCTURES.items()}
+    projection = check_choice(OWNER, "projection", asked, named, Projection)
+    names = [name for name, kind in named.items() if type(projection) is kind]
+    if not names:
+        raise ValueError(
+            f"{OWNER}: projection must be 'dense' or 'circulant', which can be "
+            f"learned; got {projection!r}. To start from that map, take "
+            "projection='dense' and give it as start."
+        )
+    if start is None:
+        return names[0], projection
+    if names[0] != "dense":
+        raise ValueError(
+            f"{OWNER}: projection={names[0]!r} starts from its own kind; leave "
+            f"start=None, got {start!r}."
+        )
+    return names[0], check_choice(OWNER, "start", start, PROJECTIONS, Projection)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What a learned map is made of.
+
+    Parameters
+    ----------
+    structure : "dense" or "circulant"
+    projection : Projection
+        Draws the start.
+    nonlinearity : Cos or CosSin
+    n_components : int
+    phases : bool
+        Whether cosines have phases, which are then learned.
+    loss : str
+        Name of the loss of scores.
+    penalty : float
+    """
+
+    structure: str
+    projection: Projection
+    nonlinearity: Cos | CosSin
+    n_components: int
+    phases: bool
+    loss: str
+    penalty: float
+
+    @property
+    def pairs(self) -> bool:
+        """Whether sines are features too."""
+        return isinstance(self.nonlinearity, CosSin)
+
+    def draw(self, X: Any, kernel: Kernel, rng: Stream) -> Start:
+        """The random map of a kernel for the rows X."""
+        m = self.nonlinearity.n_projections(self.n_components)
+        law, d = kernel.spectral_law(), X.shape[1]
+        projection = self.projection.resolve(X, law, m, rng.child("resolve"))
+        linear = projection.sample(law, m, d, rng.child("projection"))
+        biases = np.zeros(m)
+        if self.phases:
+            biases = RADIANS * rng.child("nonlinearity").uniform(m)
+        return Start(
+            self.structure,
+            linear.astype(X.dtype),
+            kernel.input_scale,
+            biases.astype(X.dtype),
+        )
+
+    def model(
+        self, start: Start, factor: float, kernel: Kernel, targets: Targets | None
+    ) -> Model:
+        """The model before learning: a random map and a head of zeros."""
+        head = self._head(start.biases, kernel, targets)
+        return Model(
+            start.weights(factor),
+            start.biases.copy(),
+            head,
+            pairs=self.pairs,
+            learns_biases=self.phases,
+        )
+
+    def _head(self, biases: np.ndarray, kernel: Kernel, targets: Any) -> Head:
+        dtype = biases.dtype
+        if targets is None:
+            amplitudes = np.full(len(biases), self._sampled(biases).scale, dtype=dtype)
+            return KernelHead(kernel, amplitudes)
+        loss = targets.loss(self.loss)
+        B = np.zeros((self.n_components, loss.n_outputs), dtype=dtype)
+        b = np.zeros(loss.n_outputs, dtype=dtype)
+        return LinearHead(loss, B, b, self.penalty)
+
+    def model_again(
+        self, feature_map: FeatureMap, kernel: Kernel, targets: Targets | None
+    ) -> Model:
+        """The model of a map that has been learned, to go on from; its head is zero."""
+        sampled: Any = feature_map.nonlinearity
+        linear = feature_map.linear
+        biases = np.zeros(linear.shape[0], dtype=linear.dtype)
+        if not self.pairs:
+            biases = sampled.biases * linear.dtype.type(RADIANS)
+        start = Start(self.structure, linear, None, biases)
+        model = self.model(start, 1.0, kernel, targets)
+        if feature_map.amplitudes is not None:
+            amplitudes = feature_map.amplitudes[: len(biases)] * sampled.scale
+            model.head.parameters[0].value[0] = amplitudes
+        return model
+
+    def set_head(self, model: Model, coef: np.ndarray, intercept: np.ndarray) -> None:
+        """Put in coefficients and intercepts as `head_of` gives them."""
+        B, b = (p.value for p in model.head.parameters)
+        B[:], b[0] = coef.T * self._scale(model), intercept
+
+    def feature_map(self, model: Model) -> FeatureMap:
+        """The map as it stands: a new, immutable value."""
+        sampled = self._sampled(model.biases.value[0])
+        amplitudes = None
+        if model.head.coefficients is None:
+            factors = model.head.parameters[0].value[0] / model.dtype.type(
+                sampled.scale
+            )
+            amplitudes = np.tile(factors, 2 if self.pairs else 1)
+        return FeatureMap(model.weights.linear_map(), sampled, amplitudes)
+
+    def head_of(self, model: Model) -> tuple[np.ndarray, np.ndarray]:
+        """Coefficients, (K, n_components), of the map's features, and intercepts."""
+        B, b = (p.value for p in model.head.parameters)
+        return (B / self._scale(model)).T.copy(), b[0].copy()
+
+    def _scale(self, model: Model) -> Any:
+        """What features are beside the plain cosines that models learn on."""
+        scale = self._sampled(model.biases.value[0]).scale
+        return model.dtype.type(scale)
+
+    def _sampled(self, biases: np.ndarray) -> SampledCos | SampledCosSin:
+        if self.pairs:
+            return SampledCosSin(len(biases))
+        return SampledCos(np.mod(biases / biases.dtype.type(RADIANS), 1))

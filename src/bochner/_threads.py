@@ -119,7 +119,12 @@ def for_fixed_blocks(step: Step, n_rows: int, rows: int, n_columns: int) -> None
     def one(block: slice) -> None:
         step(slice(block.start * rows, min(block.stop * rows, n_rows)))
 
-    for_row_blocks(lambda: one, -(-n_rows // rows), 1, rows * n_columns)
+    n_blocks = -(-n_rows // rows)
+    if n_blocks == 1 or n_rows * n_columns < INLINE_OUTPUTS:
+        for i in range(n_blocks):
+            one(slice(i, i + 1))
+    else:
+        for_row_blocks(lambda: one, n_blocks, 1, rows * n_columns)
 
 
 def _even_rows(n_rows: int, rows: int) -> int:

@@ -75,7 +75,7 @@ class CompactMap(KernelTransformer):
     batch_size : None or int
         Rows of a step. None: 500, less where there are few rows.
     max_iter : None or int
-        Passes over the rows. None: 10, or as many as 2000 steps take.
+        Passes over the rows. None: as many as 2000 steps take, between 10 and 300.
     learning_rate : float
         Adam's: how far a step moves a frequency, relative to those at the start.
     alpha : None or float

@@ -25,8 +25,8 @@ EVALUATED_ROWS = 1000
 MAX_BATCH, MIN_BATCH, BATCHES = 500, 32, 32
 """Batches of a pass, where there are rows for so many, and their size within bounds."""
 
-STEPS, EPOCHS = 2000, 10
-"""Steps where no number of passes is asked for, and passes that they are at least."""
+STEPS, MIN_EPOCHS, MAX_EPOCHS = 2000, 10, 300
+"""Steps where no number of passes is asked for, and passes that they are within."""
 
 DIVERGED = 1e6
 """Growth of the loss from which there is no way back; Pegasos begins with much."""
@@ -99,7 +99,8 @@ class Schedule:
                 f"{batch_size}. Leave batch_size=None."
             )
         n_batches = n_batches_of(n_rows, batch_size)
-        n_epochs = n_epochs or max(EPOCHS, -(-STEPS // n_batches))
+        wished = min(MAX_EPOCHS, max(MIN_EPOCHS, -(-STEPS // n_batches)))
+        n_epochs = n_epochs or wished
         return cls(n_epochs, batch_size, patience or -(-n_epochs // PATIENCE))
 
 

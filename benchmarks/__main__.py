@@ -6,6 +6,8 @@ import argparse
 
 from . import (
     auto,
+    compact,
+    compact_speed,
     compression,
     compressive,
     error,
@@ -29,6 +31,8 @@ BENCHMARKS = {
     "compression": compression.run,
     "compressive": compressive.run,
     "maxout": maxout.run,
+    "compact": compact.run,
+    "compact_speed": compact_speed.run,
     "learners": learners.run,
 }
 

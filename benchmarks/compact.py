@@ -79,7 +79,7 @@ def _curves(name: str, seeds: int) -> dict[str, dict[int, float]]:
     curves: dict[str, dict[int, float]] = {"random": {}, "learned": {}, "refitted": {}}
     for M in RANDOM_SIZES:
         scores = [random_accuracy(data, M, "dense", seed) for seed in range(seeds)]
-        curves["random"][M] = np.mean(scores)
+        curves["random"][M] = float(np.mean(scores))
     for M in SIZES:
         both = [
             learned_accuracy(data, CompactMap(M, random_state=s)) for s in range(seeds)

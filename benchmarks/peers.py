@@ -24,6 +24,7 @@ PACKAGES = {
         "scikit-learn<1.6",
         "scikit-learn-extra==0.3.0",
     ],
+    "torch": ["numpy", "torch==2.13.0"],
 }
 TITLES = {"xgpr": "xGPR", "sklearn-extra": "scikit-learn-extra"}
 
@@ -42,18 +43,22 @@ class Peer:
         return float(self._process.stdout.readline())
 
 
+def peer(library: str, d: int, m: int, n: int, dtype: Any) -> Any:
+    """The worker of a peer's features: see `worker`."""
+    return worker(library, "peer_worker.py", [library, d, m, n, dtype])
+
+
 @contextmanager
-def peer(library: str, d: int, m: int, n: int, dtype: Any) -> Iterator[Peer | None]:
-    """The peer's worker, or None (with a word on standard error) where it fails."""
+def worker(library: str, script: str, arguments: list[Any]) -> Iterator[Peer | None]:
+    """A script in the peer's environment, or None (with a word on standard error)."""
     try:
         python = _environment(library)
     except (subprocess.CalledProcessError, OSError) as error:
         print(f"{library} is left out: {error}", file=sys.stderr)
         yield None
         return
-    arguments = [library, str(d), str(m), str(n), str(dtype)]
     with subprocess.Popen(
-        [str(python), str(HERE / "peer_worker.py"), *arguments],
+        [str(python), str(HERE / script), *map(str, arguments)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

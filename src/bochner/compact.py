@@ -24,7 +24,7 @@ from .nonlinearities import Cos, Nonlinearity
 SOLVERS = "adam", "pegasos"
 CLASS_LOSS = {"adam": "hinge", "pegasos": "linear_hinge"}
 
-PENALTY = {"adam": 0.0, "pegasos": 1e-3}
+PENALTY = {"adam": 0.0, "pegasos": 0.1}
 """λ where none is asked for."""
 
 
@@ -79,7 +79,7 @@ class CompactMap(KernelTransformer):
     learning_rate : float
         Adam's: how far a step moves a frequency, relative to those at the start.
     alpha : None or float
-        λ, for coefficients of plain cosines. None: 0 for Adam, 0.001 for Pegasos.
+        λ, for coefficients of plain cosines. None: 0 for Adam, 0.1 for Pegasos.
     validation_fraction : float
         Share of the rows (at most 5000) held out, on which the best iterate is chosen.
     n_iter_no_change : None or int

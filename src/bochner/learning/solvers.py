@@ -37,6 +37,9 @@ ALTERNATION = 100
 class Solver(Protocol):
     """Takes one step per batch."""
 
+    by_error: bool
+    """Whether iterates are judged by held-out errors: losses of some say little."""
+
     def step(self, X: Any, y: Any, share: float) -> float:
         """Move the model; the mean value of the batch before that.
 
@@ -59,6 +62,8 @@ class Adam:
     ----------
     D. Kingma and J. Ba, Adam: a method for stochastic optimization, ICLR 2015.
     """
+
+    by_error = False
 
     def __init__(self, model: Model, learning_rate: float) -> None:
         self.model, self.learning_rate = model, learning_rate
@@ -122,6 +127,8 @@ class Pegasos:
     F. X. Yu et al., Compact nonlinear maps and circulant extensions, 2015.
     S. Shalev-Shwartz et al., Pegasos, Mathematical Programming 2011.
     """
+
+    by_error = True  # its steps swing past the margin, the more the smaller λ
 
     def __init__(self, model: Model, penalty: float) -> None:
         self.model, self.penalty = model, penalty

@@ -44,6 +44,7 @@ class History:
     held_out_error: list[float] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
     best: int = 0
+    by_error: bool = False  # the least error is best, not the least loss
 
     def add(self, loss: float, held_out: tuple[float, float], seconds: float) -> bool:
         """Enter a pass; whether it is the best so far."""
@@ -52,7 +53,8 @@ class History:
         self.held_out_error.append(held_out[1])
         self.seconds.append(seconds)
         last = len(self.loss) - 1
-        if self.held_out_loss[last] < self.held_out_loss[self.best]:
+        judged = self.held_out_error if self.by_error else self.held_out_loss
+        if judged[last] < judged[self.best]:
             self.best = last
         return self.best == last
 
@@ -145,7 +147,7 @@ def learn(
     finite (with a warning), or when interrupted (with a warning).
     """
     with one_blas_thread, np.errstate(over="ignore", invalid="ignore"):
-        begun, history = perf_counter(), History()
+        begun, history = perf_counter(), History(by_error=solver.by_error)
         history.add(np.nan, assessed(model, held), 0.0)
         kept = [p.value.copy() for p in model.parameters]
         for epoch in range(1, schedule.n_epochs + 1):

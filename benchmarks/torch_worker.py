@@ -1,7 +1,7 @@
 """Runs inside PyTorch's own environment: one pass of learning for every line read.
 
 Usage: python torch_worker.py ROWS.npz M BATCH RATE; the model is `CompactMap`'s:
-cosines of learned frequencies and phases, the joint squared hinge, Adam (fused).
+cosines of learned frequencies and phases, the squared hinge, Adam (fused).
 """
 
 import sys
@@ -35,9 +35,8 @@ def main():
             rows = order[start : start + int(batch)]
             labels = y[rows][:, None]
             S = torch.cos(torch.addmm(b, X[rows], W)) @ B + intercept
-            own = S.gather(1, labels)[:, 0]
-            other = S.scatter(1, labels, -torch.inf).max(dim=1).values
-            loss = torch.relu(1 - own + other).square().mean()
+            missing = torch.relu(S - S.gather(1, labels) + 1)
+            loss = missing.scatter(1, labels, 0.0).square().sum(dim=1).mean()
             solver.zero_grad(set_to_none=True)
             loss.backward()
             solver.step()

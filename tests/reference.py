@@ -237,14 +237,13 @@ def circulant_rows(r: np.ndarray, signs: np.ndarray, n_out: int) -> np.ndarray:
 def class_loss(name: str, s: np.ndarray, y: int, n_classes: int) -> float:
     """One row's loss of classes: scores s, class y."""
     if n_classes == 2:
-        margin = (2 * y - 1) * s[0]
-        others = [0.0, -margin]
+        margins = [(2 * y - 1) * s[0]]
     else:
-        margin = s[y] - max(s[k] for k in range(n_classes) if k != y)
-        others = [s[k] - s[y] for k in range(n_classes)]
+        margins = [s[y] - s[k] for k in range(n_classes) if k != y]
     if name == "log":
-        return float(np.log(np.sum(np.exp(others))))
-    return float(max(0.0, 1 - margin) ** {"hinge": 2, "linear_hinge": 1}[name])
+        return float(np.log(1 + sum(np.exp(-m) for m in margins)))
+    power = {"hinge": 2, "linear_hinge": 1}[name]
+    return float(sum(max(0.0, 1 - m) ** power for m in margins))
 
 
 def pegasos(

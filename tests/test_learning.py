@@ -304,3 +304,17 @@ def test_the_search_takes_the_widest_start_that_is_good(monkeypatch, values, exp
     )
     assert found == expected
     assert len(lines) == 7
+
+
+def test_the_squared_hinge_finds_the_likeliest_class():
+    """Scores alone, of classes of which none has half of the rows.
+
+    Comparing with the best other class only, the minimum would be all scores equal.
+    """
+    counts = np.array([40, 35, 25])
+    y = np.repeat([0, 1, 2], counts)
+    loss, s = losses.hinge(3), np.zeros(3)
+    for _ in range(2000):
+        s = s - 0.05 * loss(np.tile(s, (100, 1)), y)[1].mean(axis=0)
+    assert_array_equal(np.argsort(-s), [0, 1, 2])
+    assert np.diff(-s).min() > 0.01

@@ -1,8 +1,7 @@
 """Losses of rows of scores: values and slopes, from one look at the scores.
 
-`hinge` and `log` of more than two classes are joint: the scores of all classes are
-compared with each other, which few features need (one class against the rest asks
-for a half-space per class).
+Of more than two classes all scores are compared with each other, which few features
+need: one class against the rest asks for a half-space per class.
 """
 
 from __future__ import annotations
@@ -41,25 +40,6 @@ def _signs(y: np.ndarray, dtype: Any) -> np.ndarray:
     return (2 * y[:, None] - 1).astype(dtype)
 
 
-def _best_other(S: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """For every row the class ≠ y of the largest score, and s_y minus that score."""
-    rows = np.arange(len(y))
-    others = S.copy()
-    others[rows, y] = -np.inf
-    other = others.argmax(axis=1)
-    return other, S[rows, y] - S[rows, other]
-
-
-def _pair_slopes(
-    S: np.ndarray, y: np.ndarray, other: np.ndarray, slope: np.ndarray
-) -> np.ndarray:
-    """∂/∂S of a function of s_y − s_other with this slope."""
-    G = np.zeros_like(S)
-    rows = np.arange(len(y))
-    G[rows, y], G[rows, other] = slope, -slope
-    return G
-
-
 def _mistakes(S: np.ndarray, T: np.ndarray) -> np.ndarray:
     """1 where the best score is of another class, (b,)."""
     right = (T * S)[:, 0] > 0 if S.shape[1] == 1 else S.argmax(axis=1) == T
@@ -85,14 +65,18 @@ class Squared:
 
 @dataclass(frozen=True)
 class Hinge:
-    """max(0, 1 − m)^power, m the margin: t s for two classes, s_y − max s_other for K.
+    """Σ over other classes k of max(0, 1 − m_k)^power, m_k = s_y − s_k the margin.
 
-    power 2 is bochner's hinge; 1 is the paper's, which has no slope at the margin.
+    Of two classes it is one term with m = t s. power 2 is bochner's hinge: its minimum
+    has the most likely class on top, also where none is likelier than all others
+    together (comparing with the best other class alone does not keep that, nor does
+    power 1, the paper's, which has no slope at the margin).
 
     References
     ----------
-    K. Crammer and Y. Singer, On the algorithmic implementation of multiclass
-    kernel-based vector machines, JMLR 2001.
+    J. Weston and C. Watkins, Support vector machines for multi-class pattern
+    recognition, ESANN 1999. T. Zhang, Statistical analysis of some multi-category large
+    margin classification methods, JMLR 2004.
     """
 
     n_classes: int
@@ -107,17 +91,20 @@ class Hinge:
 
     def __call__(self, S: np.ndarray, T: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         if self.n_classes == 2:
-            value, slope = self._of_margin((T * S)[:, 0])
-            return value, T * slope[:, None]
-        other, margin = _best_other(S, T)
-        value, slope = self._of_margin(margin)
-        return value, _pair_slopes(S, T, other, slope)
+            values, slopes = self._of_missing(np.maximum(1 - T * S, 0))
+            return values[:, 0], -T * slopes
+        rows = np.arange(len(T))
+        missing = np.maximum(S - S[rows, T][:, None] + 1, 0)
+        missing[rows, T] = 0
+        values, slopes = self._of_missing(missing)
+        slopes[rows, T] = -slopes.sum(axis=1)
+        return values.sum(axis=1), slopes
 
-    def _of_margin(self, margin: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        missing = np.maximum(1 - margin, 0)
+    def _of_missing(self, missing: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The function of what is missing to a margin of 1, and its slope."""
         if self.power == 1:
-            return missing, -(missing > 0).astype(margin.dtype)
-        return missing * missing, -2 * missing
+            return missing, (missing > 0).astype(missing.dtype)
+        return missing * missing, 2 * missing
 
     def errors(self, S: np.ndarray, T: np.ndarray) -> np.ndarray:
         return _mistakes(S, T)

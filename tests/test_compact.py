@@ -345,6 +345,22 @@ def test_sparse_rows_are_learned_from_as_they_are():
     assert_allclose(features.transform(X), dense.transform(X), atol=1e-3)
 
 
+def test_rows_are_read_batch_by_batch(tmp_path):
+    """A file of rows is learned from without ever being in memory."""
+    n, d = 40_000, 64
+    path = tmp_path / "rows"
+    X = np.random.default_rng(0).standard_normal((n, d), dtype=np.float32)
+    X.tofile(path)
+    y = X[:, 0] > 0
+    X = np.memmap(path, dtype=np.float32, mode="r", shape=(n, d))
+    features = CompactMap(8, max_iter=1, random_state=0).fit(X[:500], y[:500])
+    tracemalloc.start()
+    features.fit(X, y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < X.nbytes / 2
+
+
 def test_circulant_maps_take_memory_of_their_size():
     """Six arrays of M and one batch, where a matrix would have d M numbers."""
     d, b = 4096, 32

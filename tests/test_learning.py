@@ -277,6 +277,16 @@ def test_the_best_iterate_is_kept():
     assert_allclose(kept, min(history.held_out_loss), rtol=1e-12)
 
 
+def test_pegasos_is_judged_by_errors():
+    history = training.History(by_error=True)
+    assert history.add(np.nan, (1.0, 0.5), 0.0)
+    assert history.add(9.0, (9.0, 0.3), 0.1)  # a larger loss, and fewer errors
+    assert not history.add(0.5, (0.5, 0.4), 0.2)
+    assert history.best == 1
+    model = model_of("dense", 5, linear_head(losses.hinge(2), 5))
+    assert quick(model, Pegasos(model, 0.1), n_epochs=2).by_error
+
+
 def test_learning_stops_when_nothing_gets_better():
     model = model_of("dense", 5, linear_head(losses.hinge(2), 5, 0.0))
     history = quick(model, Adam(model, 3.0), n_epochs=60, patience=3)

@@ -347,13 +347,14 @@ def test_sparse_rows_are_learned_from_as_they_are():
 
 def test_rows_are_read_batch_by_batch(tmp_path):
     """A file of rows is learned from without ever being in memory."""
-    n, d = 40_000, 64
+    n, d = 200_000, 64
     path = tmp_path / "rows"
     X = np.random.default_rng(0).standard_normal((n, d), dtype=np.float32)
     X.tofile(path)
     y = X[:, 0] > 0
     X = np.memmap(path, dtype=np.float32, mode="r", shape=(n, d))
-    features = CompactMap(8, max_iter=1, random_state=0).fit(X[:500], y[:500])
+    features = CompactMap(8, gamma="median", max_iter=1, random_state=0)
+    features.fit(X[:500], y[:500])  # compile
     tracemalloc.start()
     features.fit(X, y)
     peak = tracemalloc.get_traced_memory()[1]

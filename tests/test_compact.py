@@ -353,7 +353,7 @@ def test_rows_are_read_batch_by_batch(tmp_path):
     X.tofile(path)
     y = X[:, 0] > 0
     X = np.memmap(path, dtype=np.float32, mode="r", shape=(n, d))
-    features = CompactMap(8, gamma="median", max_iter=1, random_state=0)
+    features = CompactMap(8, search=False, max_iter=1, random_state=0)
     features.fit(X[:500], y[:500])  # compile
     tracemalloc.start()
     features.fit(X, y)

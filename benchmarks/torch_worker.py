@@ -41,6 +41,8 @@ def main():
             loss.backward()
             solver.step()
 
+    torch.cos(torch.addmm(b, X[:500], W)).sum().backward()  # wake what sleeps
+    solver.zero_grad(set_to_none=True)
     print("ready", flush=True)
     for _ in sys.stdin:
         start = time.perf_counter()

@@ -2,7 +2,7 @@
 
 Draws `compact.png`: on the left the accuracy on digits over the number of features,
 random and learned (mean of seeds); in the middle the loss curves of one run of each
-solver; on the right what two learned features of a ring-shaped problem look like.
+solver; on the right the scores that eight learned features give rings.
 """
 
 from __future__ import annotations

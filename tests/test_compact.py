@@ -24,6 +24,7 @@ from bochner import (
     KernelPCA,
     KernelRegressor,
     RandomFeatures,
+    _threads,
     datasets,
     kernels,
     methods,
@@ -195,19 +196,28 @@ def test_phases_or_pairs_make_a_map_shift_invariant():
     assert changes["none"] > 0.1
 
 
-def test_results_do_not_depend_on_threads():
-    X, _ = classes(3000, 40, np.float32)
+def test_results_do_not_depend_on_threads(monkeypatch):
+    X = np.random.default_rng(0).standard_normal((1100, 300), dtype=np.float32)
     y = X[:, 0] * X[:, 1] > 0
-    # wide enough for products and updates to be shared out
+    shared, run = [], _threads._run
+    monkeypatch.setattr(
+        _threads, "_run", lambda share, n: (shared.append(n), run(share, n))
+    )
     for projection in ("dense", "circulant"):
         found = []
         for n in (1, 2, 3):
             features = CompactMap(
-                300, projection=projection, max_iter=1, search=False, random_state=0
+                1024,
+                projection=projection,
+                batch_size=500,
+                max_iter=1,
+                gamma=1e-3,
+                random_state=0,
             )
             with bochner.threads(n):
                 features.fit(X, y)
             found.append(features.feature_map_.linear.to_dense())
+        assert {1, 2, 3} <= set(shared)  # wide enough to be shared out
         for other in found[1:]:
             assert_array_equal(found[0], other)
 
@@ -242,6 +252,8 @@ def test_a_rule_is_where_the_search_begins():
     base = kernels.Gaussian("scale").resolve(10 * X).gamma
     factor = searched.kernel_.gamma / base
     assert np.log2(factor) == pytest.approx(round(np.log2(factor)))
+    narrow = CompactMap(16, max_iter=1, gamma="cnm", random_state=0).fit(X, y)
+    assert narrow.kernel_.gamma < 0.9 * kernels.Gaussian("cnm").resolve(X).gamma
     given = CompactMap(16, max_iter=1, gamma=0.3, random_state=0).fit(X, y)
     assert given.kernel_.gamma == 0.3
     plain = CompactMap(16, max_iter=1, search=False, random_state=0).fit(X, y)
@@ -287,10 +299,82 @@ def test_partial_fit_goes_on_from_fit(fitted):
     named = CompactMap(4, random_state=0)
     named.partial_fit(X[:50], np.full(50, "near"), classes=["near", "middle", "far"])
     assert_array_equal(named.classes_, ["far", "middle", "near"])
-    kernel = CompactMap(8, objective="kernel", max_iter=5, random_state=0).fit(X)
-    before = metrics.kernel_error(kernel, X)
-    kernel.partial_fit(X)
-    assert metrics.kernel_error(kernel, X) < 1.2 * before
+
+
+@pytest.mark.parametrize("objective", ["classification", "regression", "kernel"])
+@pytest.mark.parametrize("projection", ["dense", "circulant"])
+def test_partial_fit_begins_where_fit_has_ended(objective, projection):
+    """With steps of nothing: map, head, amplitudes and what scales the inputs."""
+    X, y = classes()
+    y = X[:, 0] if objective == "regression" else y
+    features = CompactMap(
+        8,
+        objective=objective,
+        projection=projection,
+        gamma=np.linspace(0.05, 0.5, 5),
+        max_iter=3,
+        random_state=0,
+    ).fit(X, y)
+    before = features.transform(X)
+    features.set_params(learning_rate=1e-30).partial_fit(X, y)
+    assert_allclose(features.transform(X), before, atol=1e-12)
+    if objective != "kernel":
+        expected = before @ features.coef_.T + features.intercept_
+        found = np.asarray(features.decision_function(X)).reshape(len(X), -1)
+        assert_allclose(found, expected, atol=1e-12)
+
+
+def test_partial_fit_keeps_one_step_size_for_every_feature():
+    scale = np.array([1, 1e-3])
+    X = np.random.default_rng(0).normal(size=(1000, 2))
+    y = X[:, 0] * X[:, 1] > 0
+    features = CompactMap(32, gamma=1 / scale**2, random_state=0).fit(X * scale, y)
+    features.partial_fit(X * scale, y)
+    assert (features.predict(X * scale) == y).mean() > 0.93
+
+
+def test_partial_fit_of_pegasos_goes_on():
+    X, y = classes(1000)
+    features = CompactMap(16, solver="pegasos", random_state=0).fit(X, y)
+    before = features.coef_
+    features.partial_fit(X[:64], y[:64])
+    assert np.corrcoef(before.ravel(), features.coef_.ravel())[0, 1] > 0.9
+
+
+def test_partial_fit_refuses_what_cannot_go_on():
+    X, y = classes()
+    features = CompactMap(8, batch_size=100, random_state=0)
+    with pytest.raises(ValueError, match="one class only"):
+        features.partial_fit(X, np.full(len(X), "near"))
+    assert not hasattr(features, "feature_map_")
+    features.partial_fit(X[:200], y[:200]).partial_fit(X[200:250], y[200:250])
+    for change in ({"n_components": 16}, {"nonlinearity": "cos_sin"}, {"loss": "log"}):
+        changed = pickle.loads(pickle.dumps(features)).set_params(**change)
+        with pytest.raises(ValueError, match=r"which has been changed.*Call fit"):
+            changed.partial_fit(X, y)
+    number = CompactMap(8, objective="regression")
+    with pytest.raises(ValueError, match="objective must be one of 'classification'"):
+        number.partial_fit(X, X[:, 0], classes=[0, 1])
+    wild = CompactMap(8, learning_rate=1e38, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="beyond hope"):
+        for _ in range(3):
+            wild.partial_fit(X.astype(np.float32), y)
+    assert not hasattr(wild, "feature_map_") or np.isfinite(wild.transform(X)).all()
+
+
+def test_refitting_leaves_nothing_behind(fitted):
+    X, _ = classes()
+    features = pickle.loads(pickle.dumps(fitted))
+    features.set_params(objective="kernel", max_iter=1).fit(X)
+    assert not hasattr(features, "coef_") and not hasattr(features, "classes_")
+
+
+def test_learners_refuse_maps_for_another_task():
+    X, y = classes()
+    with pytest.raises(ValueError, match="classification; take objective='regression'"):
+        KernelRegressor(CompactMap(8)).fit(X, np.arange(len(X)))
+    with pytest.raises(ValueError, match="regression; take objective='classification'"):
+        KernelClassifier(CompactMap(8, objective="regression")).fit(X, y)
 
 
 def test_classifiers_refit_the_linear_layer():
@@ -420,6 +504,13 @@ def test_errors_of_targets():
     for objective in ("classification", "regression"):
         with pytest.raises(ValueError, match="y contains NaN"):
             CompactMap(4, objective=objective).fit(X, numbers)
+    for missing in (None, np.nan):
+        labels = np.array(["near", missing] * 200, dtype=object)
+        with pytest.raises(ValueError, match="missing labels"):
+            CompactMap(4).fit(X, labels)
+    with pytest.raises(ValueError, match=r"start=BlockDiagonal.*scales features"):
+        start = projections.BlockDiagonal(normalize=True)
+        CompactMap(4, start=start).fit(X, y)
     with pytest.raises(ValueError, match="Unknown label type: continuous"):
         CompactMap(4).fit(X, X[:, 0])
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
@@ -437,7 +528,7 @@ def test_diverging_learning_keeps_the_best_iterate(solver):
     X = X.astype(np.float32)
     features = CompactMap(8, solver=solver, gamma=0.3, random_state=0, **options)
     with pytest.warns(
-        ConvergenceWarning, match=r"loss has grown to .*Lower learning_rate"
+        ConvergenceWarning, match=r"beyond hope.*Lower learning_rate.*pass \d"
     ):
         features.fit(X, y)
     assert np.isfinite(features.transform(X)).all()
@@ -456,9 +547,12 @@ def test_an_interrupt_keeps_what_was_learned(monkeypatch):
 
     monkeypatch.setattr(Model, "differentiate", interrupted)
     features = CompactMap(8, gamma=0.3, random_state=0)
-    with pytest.warns(ConvergenceWarning, match="interrupted in pass 4; the best"):
+    with pytest.warns(ConvergenceWarning, match="interrupted after pass 3; the best"):
         features.fit(X, y)
     assert features.n_iter_ == 3
+    calls.clear()
+    with pytest.raises(KeyboardInterrupt):  # in the search, before anything is learned
+        CompactMap(8, random_state=0).fit(X, y)
     assert np.isfinite(features.history_["held_out_loss"]).all()
 
 
@@ -469,6 +563,13 @@ def test_constant_rows_and_few_rows():
         assert_array_equal(features.predict(np.ones((2, 3))), [1, 1])
         few = CompactMap(4, random_state=0).fit([[0.0], [1.0], [2.0]], ["a", "b", "b"])
         assert_array_equal(few.predict([[0.0], [2.0]]), ["a", "b"])
+        constant = CompactMap(4, objective="regression", random_state=0)
+        constant.fit(data(400, 3), np.ones(400))
+        assert_allclose(constant.predict(data(5, 3)), 1, atol=0.1)
+        large = CompactMap(4, objective="regression", max_iter=2, random_state=0)
+        assert np.isfinite(large.fit(data(50, 3), 1e200 * np.arange(50)).coef_).all()
+        most = CompactMap(4, validation_fraction=0.99, max_iter=2, random_state=0)
+        most.fit(*classes(40))
 
 
 def test_patience_is_as_asked_for():

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import reference
-from bochner._cosine import TURNS, TURNS_TAIL, cos_phase, cos_sin
+from bochner._cosine import TURNS, TURNS_TAIL, cos_phase, cos_sin, cos_sin_phase
 
 BOUND = {np.float32: 2e-6, np.float64: 1e-14}
 REACH = {np.float32: 2.0**17, np.float64: 2.0**46}
@@ -35,6 +35,15 @@ def test_error(dtype, spread):
     # the reference itself rounds the sum of phases, at 2^-64 of its size
     slack = 1e-18 * spread
     assert abs(evaluate(Z, phases) - exact).max() < BOUND[dtype] + slack
+    both = np.empty((50, 2 * 1001), dtype)
+    cos_sin_phase(Z, phases, both)
+    assert_array_equal(both[:, :1001], evaluate(Z, phases))
+    # sin z is cos(z − ¼ turn)
+    exact = reference.cos_phase(Z, phases - dtype(0.25)) * np.sqrt(
+        np.longdouble(1001) / 2
+    )
+    slack += np.finfo(dtype).eps  # of the difference of phases
+    assert abs(both[:, 1001:] - exact).max() < BOUND[dtype] + 7 * slack
 
 
 def test_turns_in_two_parts():

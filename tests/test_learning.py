@@ -14,6 +14,7 @@ from bochner.learning import losses, start, training
 from bochner.learning.batches import Rows
 from bochner.learning.heads import KernelHead, LinearHead
 from bochner.learning.model import Model
+from bochner.learning.online import Online
 from bochner.learning.parameters import CirculantWeights, DenseWeights
 from bochner.learning.solvers import ALTERNATION, Adam, Pegasos
 from bochner.learning.training import Schedule, learn
@@ -232,8 +233,10 @@ def test_adam_is_adam():
             mean, square = moments
             mean += 0.1 * (p.gradient - mean)
             square += 0.001 * (p.gradient**2 - square)
-            step = (mean / (1 - 0.9**t)) / (np.sqrt(square / (1 - 0.999**t)) + 1e-8)
-            expected = old - 0.01 * 0.5 * p.sizes[:, None] * step
+            sizes = p.sizes[:, None]
+            root = np.sqrt(square / (1 - 0.999**t))
+            step = (mean / (1 - 0.9**t)) / (root + 1e-8 / sizes)
+            expected = old - 0.01 * 0.5 * sizes * step
             assert_allclose(p.value, expected, rtol=1e-9, atol=1e-12)
 
 
@@ -255,8 +258,52 @@ def test_held_out_rows_are_in_proportion():
     assert_array_equal(np.bincount(y[held.index]), [50, 30, 20])
     assert not set(rows.index) & set(held.index)
     assert len(rows) + len(held) == 1000
+    y = np.repeat([0, 1, 2], [4, 1, 95])  # a class of one row is learned from
+    for seed in range(20):
+        rows, held = Rows.all(np.zeros((100, 1)), y).split(0.1, Stream(seed), y)
+        assert 1 in y[rows.index] and 9 <= len(held) <= 11
     few = Rows.all(np.zeros((20, 1)), None).split(0.1, Stream(0), None)
     assert few[1] is None and len(few[0]) == 20
+
+
+class Recorded:
+    """A solver that takes no steps and writes down what it is asked for."""
+
+    by_error = False
+
+    def __init__(self, model):
+        self.model, self.shares = model, []
+
+    def step(self, X, y, share):
+        self.shares.append(share)
+        return 1.0
+
+    def iterate(self):
+        return [p.value for p in self.model.parameters]
+
+
+def test_rates_fall():
+    """To nothing where there is an end; without one, with the root of the steps."""
+    model = model_of("dense", 5, linear_head(losses.hinge(2), 5))
+    solver = Recorded(model)
+    quick(model, solver, n_epochs=10, patience=10)
+    expected = (1 + np.cos(np.pi * np.arange(30) / 30)) / 2
+    assert_allclose(solver.shares, expected)
+    solver = Recorded(model)
+    online = Online(None, None, None, model, solver, Stream(0))
+    for _ in range(2):
+        online.add(Rows.all(data(60, D), np.arange(60) % 2), 20)
+    assert_allclose(solver.shares, (1 + np.arange(6) / 1000) ** -0.5)
+
+
+def test_adam_averages_its_iterates():
+    model = model_of("dense", 3, linear_head(losses.Squared(1), 3))
+    solver, seen = Adam(model, 0.1), []
+    for _ in range(4):
+        solver.step(data(10, D), np.linspace(0, 1, 10), 1.0)
+        seen.append([p.value.copy() for p in model.parameters])
+    for average, values in zip(solver.iterate(), zip(*seen, strict=True), strict=True):
+        assert_allclose(average, np.mean(values, axis=0), atol=1e-12)
 
 
 def quick(model, solver, n_epochs=6, patience=6, rows=None):

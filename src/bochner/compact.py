@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Self
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 
 from ._progress import reporter
@@ -14,14 +16,16 @@ from ._validation import check_count, check_option, check_positive
 from .kernels import Kernel
 from .learning.batches import Rows
 from .learning.model import Model
+from .learning.online import Online
 from .learning.recipe import Recipe, chosen_nonlinearity, chosen_structure
 from .learning.solvers import Adam, Pegasos, Solver
 from .learning.start import SEARCHED_ROWS, search_factor
 from .learning.targets import OBJECTIVES, Classes, Targets, read
-from .learning.training import Online, Schedule, learn
+from .learning.training import BEYOND_HOPE, Schedule, exchanged, learn
 from .nonlinearities import Cos, Nonlinearity
 
 SOLVERS = "adam", "pegasos"
+CLASSIFIED = ("classification",)
 CLASS_LOSS = {"adam": "hinge", "pegasos": "linear_hinge"}
 
 PENALTY = {"adam": 0.0, "pegasos": 0.1}
@@ -35,13 +39,15 @@ def _is_supervised(self: Any) -> bool:
 class CompactMap(KernelTransformer):
     """A compact nonlinear map: frequencies and phases learned for a task.
 
-        φ(x) = √(2/M) [cos(θ_jᵀx + b_j)]_j
-        minimise over Θ, b, w   λ/2 ‖w‖² + (1/n) Σ_i loss(y_i, wᵀφ(x_i))
+        φ(x) = √(2/M) [z_j(x)]_j,   z_j(x) = cos(θ_jᵀx + b_j)
+        minimise over Θ, b, w, c   λ/2 ‖w‖² + (1/n) Σ_i loss(y_i, wᵀz(x_i) + c)
 
     starting from random Fourier features. As accurate as random features of many times
     its size. With objective="kernel" it learns to approximate a kernel on the data,
 
-        minimise over Θ, b, a   mean of (k(x, x') − Σ_j a_j² φ_j(x) φ_j(x'))².
+        minimise over Θ, b, a   mean of (k(x, x') − Σ_j a_j² z_j(x) z_j(x'))²
+
+    (Pegasos leaves the amplitudes a alone), and φ_j(x) = a_j z_j(x).
 
     Parameters
     ----------
@@ -73,7 +79,7 @@ class CompactMap(KernelTransformer):
         Where `gamma` is a rule, there are targets and 20 rows are held out, `fit` first
         looks for a factor on it by short runs.
     batch_size : None or int
-        Rows of a step. None: 500, less where there are few rows.
+        About how many rows a step takes. None: 500, less where there are few rows.
     max_iter : None or int
         Passes over the rows. None: as many as 2000 steps take, between 10 and 300.
     learning_rate : float
@@ -101,8 +107,9 @@ class CompactMap(KernelTransformer):
     intercept_ : array of (n_outputs,)
     classes_ : array of (n_classes,)
     history_ : dict of arrays
-        `epoch`, `loss`, `held_out_loss`, `held_out_error` (of classes: the share that
-        is wrong) and `seconds`, from the start to the last pass.
+        Of the last `fit`, from the start to the last pass: `epoch`, `loss`,
+        `held_out_loss`, `held_out_error` (of classes: the share that is wrong) and
+        `seconds`.
     n_iter_, best_iter_ : int
         Passes made, and the one whose iterate was kept.
     n_features_in_ : int
@@ -193,30 +200,29 @@ class CompactMap(KernelTransformer):
         rng = as_stream(self.random_state)
         strata = None if targets is None else targets.strata(rows.y)
         rows, held = rows.split(self.validation_fraction, rng.child("held"), strata)
-        schedule = self._schedule(rows)
+        given = self.batch_size, self.max_iter, self.n_iter_no_change
+        schedule = Schedule.of(len(rows), *given)
         recipe = self._recipe()
         kernel, model = self._begin(recipe, X, targets, rows, held, rng)
-        solver = self._solver(model)
+        solver, report = self._solver(model), reporter(self)
         history = learn(
-            model,
-            solver,
-            rows,
-            held or rows,
-            schedule,
-            rng.child("learn"),
-            reporter(self),
+            model, solver, rows, held or rows, schedule, rng.child("learn"), report
         )
         self._set(recipe, kernel, targets, model)
         self.history_, self.best_iter_ = history.arrays(), history.best
         self.n_iter_ = len(history.loss) - 1
+        self._n_steps = self.n_iter_ * rows.n_batches(schedule.batch_size)
         self._online: Any = None
+        if history.complaint:
+            warnings.warn(history.complaint, ConvergenceWarning, stacklevel=2)
         return self
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None) -> Self:
         """Learn from one more block of rows, in one pass.
 
         Goes on from what `fit` has learned; without that the first block sets the
-        start. The rate falls with the root of the steps: there is no end to aim at.
+        start, without a search. The rate falls with the root of the steps: there is no
+        end to aim at, and nothing is held out.
 
         Parameters
         ----------
@@ -230,26 +236,42 @@ class CompactMap(KernelTransformer):
         self
         """
         self._check()
-        begun = hasattr(self, "feature_map_")
-        X = self._validated(X, reset=not begun)
-        recipe = self._recipe()
-        targets = self._targets if begun else None
-        if targets is None and classes is not None:
-            targets = Classes.of(classes)
-        targets, rows = read(self.objective, X, y, targets)
-        if not begun:
-            rng = as_stream(self.random_state)
-            kernel, model = self._begin(recipe, X, targets, rows, None, rng)
-            self._set(recipe, kernel, targets, model)
-        if getattr(self, "_online", None) is None:
-            model = self._model_again(recipe)
-            self._online = Online(model, self._solver(model))
-        model = self._online.model
-        rows = Rows.all(X.astype(model.dtype, copy=False), rows.y)
-        self._online.add(rows, self._schedule(rows).batch_size)
-        with self._online.iterate():
-            self._set(recipe, self.kernel_, targets, model)
+        X = self._validated(X, reset=not hasattr(self, "feature_map_"))
+        online = getattr(self, "_online", None) or self._begin_online(X, y, classes)
+        if online.recipe.signature != self._recipe().signature:
+            raise ValueError(
+                "CompactMap: partial_fit goes on from a map that was learned with "
+                f"{online.recipe.signature}, which has been changed to "
+                f"{self._recipe().signature}. Call fit to begin anew."
+            )
+        X = X.astype(online.model.dtype, copy=False)
+        _, rows = read(self.objective, X, y, online.targets)
+        if np.isfinite(online.add(rows, self.batch_size)):
+            with exchanged(online.model, online.solver.iterate()):
+                self._set(online.recipe, online.kernel, online.targets, online.model)
+            self._online = online
+        else:
+            self._online = None
+            warnings.warn(BEYOND_HOPE, ConvergenceWarning, stacklevel=2)
         return self
+
+    def _begin_online(self, X: Any, y: Any, classes: Any) -> Online:
+        """What the first block of a stream needs: a start, or what `fit` has left."""
+        rng = as_stream(self.random_state)
+        if hasattr(self, "feature_map_"):
+            recipe, kernel, targets = self._fitted
+            model = recipe.model_again(self.feature_map_, kernel, targets)
+            if targets is not None:
+                recipe.set_head(model, self.coef_, self.intercept_)
+        else:
+            recipe, targets = self._recipe(), None
+            if classes is not None:
+                check_option("CompactMap", "objective", self.objective, CLASSIFIED)
+                targets = Classes.of(classes)
+            targets, rows = read(self.objective, X, y, targets)
+            kernel, model = self._begin(recipe, X, targets, rows, None, rng)
+        solver = self._solver(model, getattr(self, "_n_steps", 0))
+        return Online(recipe, kernel, targets, model, solver, rng.child("stream"))
 
     @available_if(_is_supervised)
     def decision_function(self, X: Any) -> np.ndarray:
@@ -261,7 +283,7 @@ class CompactMap(KernelTransformer):
     def predict(self, X: Any) -> np.ndarray:
         """Labels or numbers that the learned head gives, (n,) or (n, n_targets)."""
         S = self._scores(X)
-        return self._targets.decode(S)  # type: ignore[union-attr]
+        return self._fitted[-1].decode(S)  # type: ignore[union-attr]
 
     def _scores(self, X: Any) -> np.ndarray:
         F = self.transform(X)
@@ -289,10 +311,6 @@ class CompactMap(KernelTransformer):
                 f"{name}: objective='kernel' has no loss of scores to choose; leave "
                 f"loss=None, got {self.loss!r}."
             )
-
-    def _schedule(self, rows: Rows) -> Schedule:
-        given = self.batch_size, self.max_iter, self.n_iter_no_change
-        return Schedule.of(len(rows), *given)
 
     def _recipe(self) -> Recipe:
         """The parts asked for, and an error before any work if they cannot be."""
@@ -350,22 +368,19 @@ class CompactMap(KernelTransformer):
         nonlinearity.check_kernel(kernel)
         return kernel
 
-    def _solver(self, model: Model) -> Solver:
+    def _solver(self, model: Model, n_steps: int = 0) -> Solver:
         if self.solver == "adam":
             return Adam(model, self.learning_rate)
-        return Pegasos(model, self._penalty)
-
-    def _model_again(self, recipe: Recipe) -> Model:
-        model = recipe.model_again(self.feature_map_, self.kernel_, self._targets)
-        if self._targets is not None:
-            recipe.set_head(model, self.coef_, self.intercept_)
-        return model
+        return Pegasos(model, self._penalty, n_steps)
 
     def _set(
         self, recipe: Recipe, kernel: Kernel, targets: Targets | None, model: Model
     ) -> None:
+        for stale in ("coef_", "intercept_", "classes_"):
+            self.__dict__.pop(stale, None)
+        self._fitted = recipe, kernel, targets
+        self.kernel_ = kernel
         self.feature_map_ = recipe.feature_map(model)
-        self.kernel_, self._targets = kernel, targets
         if targets is not None:
             self.coef_, self.intercept_ = recipe.head_of(model)
         if isinstance(targets, Classes):

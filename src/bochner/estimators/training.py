@@ -210,7 +210,20 @@ def given_features(owner: Any, n: int, rng: Stream | None) -> Any:
             f"{type(owner).__name__}: features must be a transformer, a method's name, "
             f"a number of components or None; got {features!r}."
         )
+    _check_objective(owner, features)
     return seeded(clone(features), rng)
+
+
+def _check_objective(owner: Any, features: Any) -> None:
+    """Refuse a map that is learned for another task than the owner's."""
+    wrong = "regression" if is_classifier(owner) else "classification"
+    supervised = is_classifier(owner) or is_regressor(owner)
+    if supervised and getattr(features, "objective", None) == wrong:
+        right = "classification" if is_classifier(owner) else "regression"
+        raise ValueError(
+            f"{type(owner).__name__}: features={features!r} are learned for {wrong}; "
+            f"take objective={right!r}."
+        )
 
 
 def _learn_for(owner: Any, features: Any) -> None:

@@ -10,5 +10,7 @@
 | `batches` | rows in mini-batches, and those held out |
 | `solvers` | Adam, and the paper's alternation |
 | `training` | the loop, early stopping, the best iterate |
+| `online` | one pass over block after block |
+| `recipe` | from parts to a model, and from that to a feature map |
 | `start` | the random map before learning, and its bandwidth |
 """

@@ -7,14 +7,14 @@ from numba import njit
 
 
 @njit(nogil=True, cache=True, fastmath={"contract"})
-def adam(value, gradient, mean, square, average, rates, decays, floor, share):
-    """One step of Adam, in place, on arrays (r, c) with one rate for each row.
+def adam(value, gradient, mean, square, average, rates, floors, decays, share):
+    """One step of Adam, in place, on arrays (r, c); a rate and a floor for each row.
 
     mean ← β₁ mean + (1 − β₁) g,  square ← β₂ square + (1 − β₂) g²,
     value ← value − rate · mean / (√square + floor),
     average ← average + share · (value − average);  decays = (β₁, β₂).
 
-    The corrections of the two averages for their start at zero are in rates and floor.
+    The corrections of the two averages for their start at zero are in rates and floors.
     r·c steps.
     """
     keep, fresh = decays[0], value.dtype.type(1) - decays[0]
@@ -23,7 +23,7 @@ def adam(value, gradient, mean, square, average, rates, decays, floor, share):
     for i in range(value.shape[0]):
         v, g = value[i, :n], gradient[i, :n]
         m, s, a = mean[i, :n], square[i, :n], average[i, :n]
-        rate = rates[i]
+        rate, floor = rates[i], floors[i]
         for j in range(n):
             m[j] = keep * m[j] + fresh * g[j]
             s[j] = keep_square * s[j] + fresh_square * (g[j] * g[j])

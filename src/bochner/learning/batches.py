@@ -59,14 +59,19 @@ class Rows:
 
         `strata`, (n,), are whole numbers from 0, or None.
         """
-        share = min(share, MAX_HELD / len(self))
-        if share * len(self) < MIN_HELD:
+        n = len(self)
+        share = min(share, MAX_HELD / n, (n - 1) / n)
+        if share * n < MIN_HELD:
             return self, None
-        order = rng.permutation(len(self))
+        order = rng.permutation(n)
         if strata is not None:
             order = order[np.argsort(strata[order], kind="stable")]
-        ends = np.floor(share * np.arange(len(order) + 1) + 0.5)
-        held = np.diff(ends) > 0  # evenly along the order, so in every class
+        offset = rng.uniform(1)
+        held = np.diff(np.floor(share * np.arange(n + 1) + offset)) > 0
+        # ^ evenly along the order, so in proportion to every class
+        if strata is not None:
+            learned = np.bincount(strata[order[~held]], minlength=strata.max() + 1)
+            held &= learned[strata[order]] > 0  # a class of held-out rows only stays
         learned, kept = np.sort(order[~held]), np.sort(order[held])
         return (
             Rows(self.X, self.y, self.index[learned]),

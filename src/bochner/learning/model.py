@@ -53,6 +53,9 @@ class Model:
         self._learns_biases = learns_biases
         self._kept: dict[int, np.ndarray] = {}
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_kept": {}}  # scratch
+
     @property
     def dtype(self) -> np.dtype:
         return self.biases.value.dtype

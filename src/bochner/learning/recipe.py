@@ -88,10 +88,26 @@ class Recipe:
         """Whether sines are features too."""
         return isinstance(self.nonlinearity, CosSin)
 
+    @property
+    def signature(self) -> dict[str, Any]:
+        """What cannot change while a map is learned."""
+        return {
+            "n_components": self.n_components,
+            "projection": self.structure,
+            "nonlinearity": "cos_sin" if self.pairs else "cos",
+            "phases": self.phases,
+            "loss": self.loss,
+        }
+
     def draw(self, X: Any, kernel: Kernel, rng: Stream) -> Start:
         """The random map of a kernel for the rows X."""
         m = self.nonlinearity.n_projections(self.n_components)
         law, d = kernel.spectral_law(), X.shape[1]
+        if self.projection.input_factors(X) is not None:
+            raise ValueError(
+                f"{OWNER}: start={self.projection!r} scales features by what it sees "
+                "of them, which learning does for itself; leave that out."
+            )
         projection = self.projection.resolve(X, law, m, rng.child("resolve"))
         linear = projection.sample(law, m, d, rng.child("projection"))
         biases = np.zeros(m)
@@ -133,10 +149,13 @@ class Recipe:
         """The model of a map that has been learned, to go on from; its head is zero."""
         sampled: Any = feature_map.nonlinearity
         linear = feature_map.linear
+        scale = kernel.input_scale
+        if scale is not None:
+            linear = linear.scale_columns(1 / scale)  # as drawn: the start scales it
         biases = np.zeros(linear.shape[0], dtype=linear.dtype)
         if not self.pairs:
             biases = sampled.biases * linear.dtype.type(RADIANS)
-        start = Start(self.structure, linear, None, biases)
+        start = Start(self.structure, linear, scale, biases)
         model = self.model(start, 1.0, kernel, targets)
         if feature_map.amplitudes is not None:
             amplitudes = feature_map.amplitudes[: len(biases)] * sampled.scale

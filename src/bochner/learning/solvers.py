@@ -21,7 +21,8 @@ BETAS = 0.9, 0.999
 """Memory of the averages of gradients and of their squares."""
 
 FLOOR = 1e-8
-"""Keeps a gradient of zero from being divided by itself."""
+"""Keeps a gradient of zero from being divided by itself; over a parameter's size, as
+gradients are."""
 
 UPDATED_ENTRIES = 1 << 16
 """Numbers that a thread updates at a time."""
@@ -95,6 +96,7 @@ def _move(
     value, (mean, square, average) = parameter.value, state
     real = value.dtype.type
     rates = (rate * parameter.sizes).astype(real)
+    floors = (floor / parameter.sizes).astype(real)
     decays = real(BETAS[0]), real(BETAS[1])
 
     def step(rows: slice) -> None:
@@ -105,8 +107,8 @@ def _move(
             square[rows],
             average[rows],
             rates[rows],
+            floors[rows],
             decays,
-            real(floor),
             real(share),
         )
 
@@ -130,10 +132,10 @@ class Pegasos:
 
     by_error = True  # its steps swing past the margin, the more the smaller λ
 
-    def __init__(self, model: Model, penalty: float) -> None:
+    def __init__(self, model: Model, penalty: float, n_steps: int = 0) -> None:
         self.model, self.penalty = model, penalty
-        self._t = 0
-        self._taken = {"head": 0, "map": 0}
+        self._t = n_steps  # taken before
+        self._taken = {"head": n_steps // 2, "map": n_steps // 2}
 
     def step(self, X: Any, y: Any, share: float) -> float:
         turn = (self._t // ALTERNATION) % 2

@@ -95,6 +95,8 @@ def search_factor(
         history = learn(
             model, make_solver(model), few, held, short, rng.child("short"), _silent
         )
+        if history.ended == "interrupted":
+            raise KeyboardInterrupt
         least = min(history.held_out_loss)
         report(f"start × {factor:g}: held out {least:.4g}")
         return least

@@ -87,8 +87,11 @@ class Numbers:
     @classmethod
     def of(cls, y: Any) -> Numbers:
         Y, flat = _numbers(y)
-        deviation = Y.std(axis=0)
-        return cls(Y.mean(axis=0), np.where(deviation > 0, deviation, 1), flat)
+        largest = np.abs(Y).max(axis=0)
+        unit = np.where(largest > 0, largest, 1)  # squares of Y may overflow
+        deviation = unit * (Y / unit).std(axis=0)
+        mean = unit * (Y / unit).mean(axis=0)
+        return cls(mean, np.where(deviation > 0, deviation, 1), flat)
 
     def loss(self, name: str) -> Loss:
         check_option(OWNER, "loss", name, ("squared",))
@@ -138,9 +141,13 @@ def read(
 
 
 def _labels(y: Any) -> np.ndarray:
-    y = column_or_1d(y, warn=True)
+    y = column_or_1d(y)
     if y.dtype.kind == "f":
         check_array(y, ensure_2d=False, estimator=OWNER, input_name="y")
+    if y.dtype.kind == "O" and any(label is None or label != label for label in y):
+        raise ValueError(
+            f"{OWNER}: y holds missing labels (None or NaN); leave those rows out."
+        )
     check_classification_targets(y)
     return y
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import perf_counter
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from .._progress import Report
 from .._random import Stream
@@ -29,10 +27,16 @@ STEPS, MIN_EPOCHS, MAX_EPOCHS = 2000, 10, 300
 """Steps where no number of passes is asked for, and passes that they are within."""
 
 DIVERGED = 1e6
-"""Growth of the loss from which there is no way back; Pegasos begins with much."""
+"""A loss, or growth of a large one, with no way back; Pegasos begins with much."""
 
 PATIENCE = 3
 """A third of the passes without a lower held-out loss end it."""
+
+
+BEYOND_HOPE = (
+    "CompactMap: the loss has grown beyond hope. Lower learning_rate (raise alpha for "
+    "solver='pegasos'), or scale the features."
+)
 
 
 @dataclass
@@ -45,6 +49,7 @@ class History:
     seconds: list[float] = field(default_factory=list)
     best: int = 0
     by_error: bool = False  # the least error is best, not the least loss
+    ended: str = ""  # "interrupted" or "diverged", where it did not end by itself
 
     def add(self, loss: float, held_out: tuple[float, float], seconds: float) -> bool:
         """Enter a pass; whether it is the best so far."""
@@ -58,11 +63,32 @@ class History:
             self.best = last
         return self.best == last
 
+    @property
+    def complaint(self) -> str:
+        """What the user should know about the end, or nothing."""
+        if self.ended == "diverged":
+            return f"{BEYOND_HOPE} The iterate of pass {self.best} is kept."
+        if self.ended == "interrupted":
+            passes = len(self.loss) - 1
+            return f"CompactMap: interrupted after pass {passes}; the best is kept."
+        return ""
+
+    def has_diverged(self) -> bool:
+        """Whether the last pass is beyond hope."""
+        last = self.loss[-1], self.held_out_loss[-1]
+        limit = DIVERGED * max(1.0, self.held_out_loss[0])
+        return not (np.isfinite(last).all() and max(last) < limit)
+
     def arrays(self) -> dict[str, np.ndarray]:
         """As columns, with the number of the pass as `epoch`."""
         names = "loss", "held_out_loss", "held_out_error", "seconds"
         columns = {name: np.array(getattr(self, name)) for name in names}
         return {"epoch": np.arange(len(self.loss)), **columns}
+
+
+def batch_size_for(n_rows: int) -> int:
+    """Rows of a batch where none are asked for."""
+    return min(n_rows, max(MIN_BATCH, min(MAX_BATCH, n_rows // BATCHES)))
 
 
 @dataclass(frozen=True)
@@ -92,8 +118,7 @@ class Schedule:
     ) -> Schedule:
         """What is asked for, and what serves so many rows where nothing is."""
         if batch_size is None:
-            wished = max(MIN_BATCH, min(MAX_BATCH, n_rows // BATCHES))
-            batch_size = min(n_rows, wished)
+            batch_size = batch_size_for(n_rows)
         if batch_size > n_rows:
             raise ValueError(
                 f"CompactMap: batch_size must be at most the {n_rows} rows that are "
@@ -117,17 +142,18 @@ def assessed(model: Model, rows: Rows) -> tuple[float, float]:
 
 
 @contextmanager
-def _exchanged(model: Model, values: list[np.ndarray]) -> Iterator[None]:
+def exchanged(model: Model, values: list[np.ndarray]) -> Iterator[None]:
     """The model with other values in place of its own."""
     own = [p.value for p in model.parameters]
-    _put(model, values)
+    put(model, values)
     try:
         yield
     finally:
-        _put(model, own)
+        put(model, own)
 
 
-def _put(model: Model, values: list[np.ndarray]) -> None:
+def put(model: Model, values: list[np.ndarray]) -> None:
+    """Other values in place of the model's parameters."""
     for parameter, value in zip(model.parameters, values, strict=True):
         parameter.value = value
 
@@ -143,8 +169,8 @@ def learn(
 ) -> History:
     """Run the solver over the rows; the model ends where held-out rows were best.
 
-    Stops early when they have not been better for a while, when values are no longer
-    finite (with a warning), or when interrupted (with a warning).
+    Stops early when they have not been better for a while, when values have grown
+    beyond hope, or when interrupted; `History.ended` tells the last two.
     """
     with one_blas_thread, np.errstate(over="ignore", invalid="ignore"):
         begun, history = perf_counter(), History(by_error=solver.by_error)
@@ -153,29 +179,25 @@ def learn(
         for epoch in range(1, schedule.n_epochs + 1):
             try:
                 loss = _pass(solver, rows, schedule, epoch, rng.child(epoch))
-                with _exchanged(model, solver.iterate()):
+                with exchanged(model, solver.iterate()):
                     held_out = assessed(model, held)
             except KeyboardInterrupt:
-                _warn(f"interrupted in pass {epoch}; the best iterate so far is kept.")
+                history.ended = "interrupted"
                 break
             better = history.add(loss, held_out, perf_counter() - begun)
             report(
                 f"pass {epoch} of {schedule.n_epochs}: loss {loss:.4g}, held out "
                 f"{held_out[0]:.4g}, error {held_out[1]:.4g}"
             )
-            if not max(loss, held_out[0]) < DIVERGED * history.held_out_loss[0]:
-                _warn(
-                    f"the loss has grown to {loss:.3g} in pass {epoch}; the iterate of "
-                    f"pass {history.best} is kept. Lower learning_rate (raise alpha "
-                    "for solver='pegasos'), or scale the features."
-                )
+            if history.has_diverged():
+                history.ended = "diverged"
                 break
             if better:
                 for copy, iterate in zip(kept, solver.iterate(), strict=True):
                     copy[:] = iterate
             elif epoch - history.best >= schedule.patience:
                 break
-        _put(model, kept)
+        put(model, kept)
     return history
 
 
@@ -196,36 +218,3 @@ def _pass(
         if not np.isfinite(total):
             break
     return total / n
-
-
-def _warn(message: str) -> None:
-    warnings.warn(f"CompactMap: {message}", ConvergenceWarning, stacklevel=4)
-
-
-STREAM_STEPS = 1000
-"""Steps of a stream after which its rate has fallen to 1/√2."""
-
-
-class Online:
-    """Learning without an end: one pass over each block, at a rate that falls slowly.
-
-    share(t) = (1 + t/1000)^-½ of the full rate at step t.
-    """
-
-    def __init__(self, model: Model, solver: Solver) -> None:
-        self.model, self._solver = model, solver
-        self._t = 0
-
-    def add(self, rows: Rows, batch_size: int) -> float:
-        """Learn from one more block; its mean value, each batch before its step."""
-        total, rng = 0.0, Stream(0).child("stream").child(self._t)
-        with one_blas_thread:
-            for X, y in rows.batches(batch_size, rng):
-                share = (1 + self._t / STREAM_STEPS) ** -0.5
-                total += self._solver.step(X, y, share)
-                self._t += 1
-        return total / rows.n_batches(batch_size)
-
-    def iterate(self) -> AbstractContextManager[None]:
-        """The model at what has been learned so far, inside `with`."""
-        return _exchanged(self.model, self._solver.iterate())

@@ -100,7 +100,8 @@ def test_a_learned_map_starts_from_a_random_one():
         random = RandomFeatures(
             16, projection=name, nonlinearity="cos", random_state=3
         ).fit(X)
-        assert_allclose(compact.transform(X), random.transform(X), atol=1e-12)
+        centred = random.transform(X - X.mean(axis=0))  # phases count from the middle
+        assert_allclose(compact.transform(X), centred, atol=1e-12)
     start = projections.Orthogonal()
     compact = CompactMap(5, start=start, random_state=3, **options).fit(X, y)
     W = compact.feature_map_.linear.to_dense()
@@ -111,7 +112,28 @@ def test_a_learned_map_starts_from_a_random_one():
         random = RandomFeatures(
             8, projection=name, nonlinearity="cos", random_state=3
         ).fit(X)
-        assert_allclose(fast.transform(X), random.transform(X), atol=1e-12)
+        centred = random.transform(X - X.mean(axis=0))
+        assert_allclose(fast.transform(X), centred, atol=1e-12)
+
+
+@pytest.mark.parametrize("nonlinearity", ["cos", "cos_sin"])
+@pytest.mark.parametrize("projection", ["dense", "circulant"])
+def test_learning_is_shift_invariant(projection, nonlinearity):
+    """Rows far from the origin are learned from as well as those around it."""
+    X, y = classes()
+    features = CompactMap(
+        16,
+        projection=projection,
+        nonlinearity=nonlinearity,
+        gamma=0.1,
+        max_iter=10,
+        random_state=0,
+    )
+    scores = clone(features).fit(X, y).decision_function(X)
+    there = clone(features).fit(X + 256, y)
+    assert_allclose(there.decision_function(X + 256), scores, atol=1e-3)
+    csr = clone(features).fit(sparse.csr_matrix(X + 256), y)
+    assert_allclose(csr.decision_function(X + 256), scores, atol=1e-3)
 
 
 def test_few_learned_features_beat_many_random_ones():
@@ -404,6 +426,7 @@ def test_pipelines_grids_and_frames():
     frame = pd.DataFrame(X, columns=list("abcde"))
     pipe = make_pipeline(StandardScaler(), CompactMap(8, max_iter=2, random_state=0))
     out = pipe.set_output(transform="pandas").fit_transform(frame, y)
+    assert pipe.score(frame, y) == (pipe.predict(frame) == y).mean() > 0.4
     assert list(out.columns) == [f"compactmap{i}" for i in range(8)]
     grid = GridSearchCV(
         KernelClassifier(CompactMap(max_iter=2, gamma=0.1, random_state=0)),
@@ -476,7 +499,7 @@ def test_circulant_maps_take_memory_of_their_size():
         ({"nonlinearity": bochner.nonlinearities.ReLU()}, "'cos' or 'cos_sin'"),
         ({"nonlinearity": "cos_sin", "n_components": 7}, "must be even"),
         ({"loss": "squared"}, "loss must be one of 'hinge', 'linear_hinge', 'log'"),
-        ({"objective": "kernel", "loss": "log"}, "no loss of scores"),
+        ({"objective": "kernel", "loss": "log"}, "objective='kernel'.*None; got 'log'"),
         ({"batch_size": 381}, "at most the 380 rows.*Leave batch_size=None"),
         ({"batch_size": 0}, "batch_size must be a positive integer"),
         ({"max_iter": -1}, "max_iter must be a positive integer"),
@@ -511,8 +534,10 @@ def test_errors_of_targets():
     with pytest.raises(ValueError, match=r"start=BlockDiagonal.*scales features"):
         start = projections.BlockDiagonal(normalize=True)
         CompactMap(4, start=start).fit(X, y)
-    with pytest.raises(ValueError, match="Unknown label type: continuous"):
+    with pytest.raises(ValueError, match=r"continuous.*take objective='regression'"):
         CompactMap(4).fit(X, X[:, 0])
+    with pytest.raises(ValueError, match="has the squared error; leave loss=None"):
+        CompactMap(4, objective="regression", loss="hinge").fit(X, X[:, 0])
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         CompactMap(4).fit(X, y[:-1])
     with pytest.raises(NotFittedError):

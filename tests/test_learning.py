@@ -23,12 +23,14 @@ from checks import data
 WEIGHTS = {"dense": DenseWeights, "circulant": CirculantWeights}
 SCALE = np.array([1.0, 2.0, 0.5, 1.5, 1.0, 3.0, 0.7])
 D = len(SCALE)
+CENTER = np.linspace(-1, 2, D)
 
 
 def weights_of(structure, n_out, input_scale=SCALE):
     law = kernels.Gaussian(0.3).spectral_law()
     projection = projections.PROJECTIONS[structure]()
-    return WEIGHTS[structure](projection.sample(law, n_out, D, Stream(2)), input_scale)
+    linear = projection.sample(law, n_out, D, Stream(2))
+    return WEIGHTS[structure](linear, input_scale, CENTER)
 
 
 def model_of(structure, m, head, *, pairs=False, learns_biases=True):
@@ -126,7 +128,9 @@ def test_slopes_are_the_adjoint_of_projections(structure, m, n, is_sparse):
     weights.differentiate(batch, S)
     inner = np.vdot(weights.parameter.value, weights.parameter.gradient)
     assert_allclose(inner, np.vdot(Z, S), rtol=1e-10, atol=1e-9)
-    assert_allclose(Z, X @ weights.linear_map().to_dense().T, atol=1e-10)
+    W = weights.linear_map().to_dense()
+    assert_allclose(Z, (X - CENTER) @ W.T, atol=1e-10)
+    assert_allclose(weights.offset(), W @ CENTER, atol=1e-10)
     some = np.arange(0, n, 2)
     weights.differentiate(weights.select(batch, some), S[some])
     inner = np.vdot(weights.parameter.value, weights.parameter.gradient)
@@ -142,12 +146,13 @@ def test_circulant_slopes_are_those_of_its_matrix():
     X, S = data(6, D), np.random.default_rng(0).normal(size=(6, 11))
     batch, Z = weights.prepare(X), np.empty((6, 11))
     weights.project(batch, Z)
-    assert_allclose(Z, X @ W.T, atol=1e-12)
+    assert_allclose(Z, (X - CENTER) @ W.T, atol=1e-12)
     weights.differentiate(batch, S)
     expected = np.zeros_like(r)
     for i in range(11):
         for j in range(D):
-            slope = S[:, i] @ X[:, j] * start.signs[j] * start.scale[i]
+            x = (X[:, j] - CENTER[j]) * start.signs[j]
+            slope = S[:, i] @ x * start.scale[i]
             expected[i // r.shape[1], (i - j) % r.shape[1]] += slope
     assert_allclose(weights.parameter.gradient, expected, atol=1e-12)
 
@@ -202,8 +207,8 @@ def test_pegasos_is_the_corrected_alternation():
     b = model.biases.value[0].copy()
     batches = []
     for _ in range(ALTERNATION + 3):
-        X = rng.normal(size=(8, D))
-        batches.append((X, (X[:, 0] > 0).astype(int)))
+        X = rng.normal(size=(8, D)) + CENTER
+        batches.append((X, (X[:, 0] > CENTER[0]).astype(int)))
     solver = Pegasos(model, penalty)
     lengths = []
     for X, y in batches:
@@ -211,7 +216,7 @@ def test_pegasos_is_the_corrected_alternation():
         lengths.append(np.linalg.norm(model.head.coefficients.value))
     assert max(lengths) <= penalty**-0.5 * (1 + 1e-12)
     assert np.isclose(max(lengths), penalty**-0.5)  # the projection has been at work
-    signed = [(X, 2 * y - 1) for X, y in batches]
+    signed = [(X - CENTER, 2 * y - 1) for X, y in batches]
     w, intercept, W, b = reference.pegasos(signed, W, b, penalty, ALTERNATION)
     B, offset = (p.value for p in model.head.parameters)
     assert_allclose(B[:, 0], w, atol=1e-8)

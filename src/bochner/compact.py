@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
 from ._progress import reporter
 from ._random import Stream, as_stream
@@ -25,7 +26,7 @@ from .learning.training import BEYOND_HOPE, Schedule, exchanged, learn
 from .nonlinearities import Cos, Nonlinearity
 
 SOLVERS = "adam", "pegasos"
-CLASSIFIED = ("classification",)
+DEFAULT_LOSS = {"regression": "squared"}
 CLASS_LOSS = {"adam": "hinge", "pegasos": "linear_hinge"}
 
 PENALTY = {"adam": 0.0, "pegasos": 0.1}
@@ -64,7 +65,8 @@ class CompactMap(KernelTransformer):
         Bandwidth of the kernel whose frequencies learning starts from (with
         objective="kernel", of the kernel to approximate).
     solver : "adam" or "pegasos"
-        Adam on everything at once, or the paper's alternating subgradient steps.
+        Adam on everything at once, or the paper's alternating subgradient steps, far
+        behind and there for comparison.
     kernel : Kernel, name or None
         As in `RandomFeatures`.
     loss : None, "hinge", "linear_hinge" or "log"
@@ -81,7 +83,7 @@ class CompactMap(KernelTransformer):
     batch_size : None or int
         About how many rows a step takes. None: 500, less where there are few rows.
     max_iter : None or int
-        Passes over the rows. None: as many as 2000 steps take, between 10 and 300.
+        Passes over the rows. None: as many as 4000 steps take, between 10 and 300.
     learning_rate : float
         Adam's: how far a step moves a frequency, relative to those at the start.
     alpha : None or float
@@ -116,16 +118,16 @@ class CompactMap(KernelTransformer):
 
     Notes
     -----
-    A pass takes 4 n d M multiply-adds for "dense" (rows beyond the margin of a hinge
-    only half of that), O(n M log d) for "circulant"; memory six times that of the map,
-    and one batch. Rows are gathered batch by batch: a memory map of float32 or float64
-    is never read as a whole. Scale features that differ in size first.
+    A pass takes 2 n d M multiply-adds for "dense" (rows beyond the margin of a hinge
+    half of that), O(n max(M, d) log d) for "circulant", which pays where d is in the
+    thousands; memory six times that of the map, and one batch. Rows are gathered batch
+    by batch: a memory map of float32 or float64 is never read as a whole. Scale
+    features that differ in size first; few rows of many features are not enough.
 
     References
     ----------
-    F. X. Yu, S. Kumar, H. Rowley and S.-F. Chang, Compact nonlinear maps and circulant
-    extensions, 2015. Two of its formulas are corrected: phases or pairs make the map
-    shift-invariant (Proposition 1 has it without), and Pegasos projects to 1/√λ.
+    F. X. Yu et al., Compact nonlinear maps and circulant extensions, 2015. Corrected:
+    phases or pairs make the map shift-invariant, and Pegasos projects to 1/√λ.
 
     Examples
     --------
@@ -260,13 +262,14 @@ class CompactMap(KernelTransformer):
         rng = as_stream(self.random_state)
         if hasattr(self, "feature_map_"):
             recipe, kernel, targets = self._fitted
-            model = recipe.model_again(self.feature_map_, kernel, targets)
+            model = recipe.model_again(self.feature_map_, self._center, kernel, targets)
             if targets is not None:
                 recipe.set_head(model, self.coef_, self.intercept_)
         else:
             recipe, targets = self._recipe(), None
             if classes is not None:
-                check_option("CompactMap", "objective", self.objective, CLASSIFIED)
+                only = ("classification",)
+                check_option("CompactMap", "objective", self.objective, only)
                 targets = Classes.of(classes)
             targets, rows = read(self.objective, X, y, targets)
             kernel, model = self._begin(recipe, X, targets, rows, None, rng)
@@ -275,7 +278,10 @@ class CompactMap(KernelTransformer):
 
     @available_if(_is_supervised)
     def decision_function(self, X: Any) -> np.ndarray:
-        """Scores of the learned head, (n, n_outputs); (n,) where there is one."""
+        """Scores of the learned head, (n, n_outputs); (n,) where there is one.
+
+        Of numbers, less their mean and over their deviation: see `predict`.
+        """
         S = self._scores(X)
         return S[:, 0] if S.shape[1] == 1 else S
 
@@ -285,8 +291,17 @@ class CompactMap(KernelTransformer):
         S = self._scores(X)
         return self._fitted[-1].decode(S)  # type: ignore[union-attr]
 
+    @available_if(_is_supervised)
+    def score(self, X: Any, y: Any) -> float:
+        """Share of right labels, or R² of numbers."""
+        from sklearn.metrics import accuracy_score, r2_score  # heavy to import
+
+        judge = accuracy_score if self.objective == "classification" else r2_score
+        return float(judge(y, self.predict(X)))
+
     def _scores(self, X: Any) -> np.ndarray:
-        F = self.transform(X)
+        check_is_fitted(self, "feature_map_")
+        F = self.feature_map_(self._validated(X, reset=False))
         return F @ self.coef_.T.astype(F.dtype) + self.intercept_.astype(F.dtype)
 
     def _check(self) -> None:
@@ -306,31 +321,23 @@ class CompactMap(KernelTransformer):
                 f"{name}: validation_fraction is a share of the rows, below 1; got "
                 f"{share!r}."
             )
-        if self.objective == "kernel" and self.loss is not None:
-            raise ValueError(
-                f"{name}: objective='kernel' has no loss of scores to choose; leave "
-                f"loss=None, got {self.loss!r}."
-            )
+        if self.objective == "kernel":
+            check_option(name, "loss (with objective='kernel')", self.loss, (None,))
 
     def _recipe(self) -> Recipe:
         """The parts asked for, and an error before any work if they cannot be."""
         nonlinearity = chosen_nonlinearity(self.nonlinearity, int(self.n_components))
         structure, projection = chosen_structure(self.projection, self.start)
+        default = DEFAULT_LOSS.get(self.objective) or CLASS_LOSS[self.solver]
         return Recipe(
             structure,
             projection,
             nonlinearity,
             int(self.n_components),
             bool(self.phases) and isinstance(nonlinearity, Cos),
-            self._loss,
+            self.loss or default,
             self._penalty,
         )
-
-    @property
-    def _loss(self) -> str:
-        if self.loss is not None:
-            return self.loss
-        return "squared" if self.objective == "regression" else CLASS_LOSS[self.solver]
 
     @property
     def _penalty(self) -> float:
@@ -349,6 +356,7 @@ class CompactMap(KernelTransformer):
         asked = self._kernel(recipe.nonlinearity)
         kernel = asked.resolve(X)
         start = recipe.draw(X, kernel, rng)
+        self._center = start.center
 
         def make(factor: float) -> Model:
             return recipe.model(start, factor, kernel, targets)

@@ -18,6 +18,9 @@ from ..projections.circulant import CirculantMap
 ROWS = 32
 """Rows of a batch that a thread takes at a time."""
 
+SPARSE_BLOCKS = 16
+"""Blocks of a sparse product: cutting out rows costs more than multiplying few."""
+
 MIN_COLUMNS, MAX_COLUMNS = 16, 256
 """Columns of one product, within a quarter of all of them."""
 
@@ -47,7 +50,11 @@ class Parameter:
 
 
 class Weights(Protocol):
-    """A linear map in the making: W x of batches, and the slopes of its numbers."""
+    """A linear map in the making: W (x − c) of batches, and the slopes of its numbers.
+
+    c is the middle of the rows: far from the origin, a small step of a frequency would
+    turn all phases alike.
+    """
 
     parameter: Parameter
 
@@ -60,15 +67,19 @@ class Weights(Protocol):
         ...
 
     def project(self, batch: Any, out: np.ndarray) -> None:
-        """Write W x of every row into out, (b, m)."""
+        """Write W (x − c) of every row into out, (b, m)."""
         ...
 
     def differentiate(self, batch: Any, slopes: np.ndarray) -> None:
-        """Write the gradient, from slopes ∂/∂(W x), (b, m), of every row."""
+        """Write the gradient, from slopes ∂/∂W(x − c), (b, m), of every row."""
         ...
 
     def linear_map(self) -> LinearMap:
         """The map as it stands: a new value."""
+        ...
+
+    def offset(self) -> np.ndarray:
+        """W c, (m,)."""
         ...
 
 
@@ -78,7 +89,10 @@ class DenseWeights:
     Memory O(d m). CSR batches cost nnz·m.
     """
 
-    def __init__(self, linear: LinearMap, input_scale: np.ndarray | None) -> None:
+    def __init__(
+        self, linear: LinearMap, input_scale: np.ndarray | None, center: np.ndarray
+    ) -> None:
+        self._center = center
         transposed = np.array(linear.to_dense().T, order="C")
         sizes = np.full(len(transposed), _size(transposed))
         if input_scale is not None:
@@ -87,22 +101,30 @@ class DenseWeights:
         self.parameter = Parameter(transposed, sizes)
 
     def prepare(self, X: Any) -> Any:
-        """The rows, and for CSR ones their transpose."""
-        return X, X.T.tocsr() if sparse.issparse(X) else X.T
+        """The rows less c, and their transpose; CSR ones as they are."""
+        if sparse.issparse(X):
+            return X, X.T.tocsr()
+        X = X - self._center
+        return X, X.T
 
     def select(self, batch: Any, rows: np.ndarray) -> Any:
-        return self.prepare(batch[0][rows])
+        some = batch[0][rows]
+        return some, some.T.tocsr() if sparse.issparse(some) else some.T
 
     def project(self, batch: Any, out: np.ndarray) -> None:
         rows, W = batch[0], self.parameter.value
         if sparse.issparse(rows):
-            return _sparse_product(rows, W, out)
+            _sparse_product(rows, W, out)
+            out -= self.offset()
+            return
         _by_columns(lambda part: np.matmul(rows, W[:, part], out=out[:, part]), out)
 
     def differentiate(self, batch: Any, slopes: np.ndarray) -> None:
         columns, out = batch[1], self.parameter.gradient
         if sparse.issparse(columns):
-            return _sparse_product(columns, slopes, out)
+            _sparse_product(columns, slopes, out)
+            out -= np.outer(self._center, slopes.sum(axis=0))
+            return
 
         def step(part: slice) -> None:
             np.matmul(columns, slopes[:, part], out=out[:, part])
@@ -111,6 +133,9 @@ class DenseWeights:
 
     def linear_map(self) -> Matrix:
         return Matrix(self.parameter.value.copy())
+
+    def offset(self) -> np.ndarray:
+        return self._center @ self.parameter.value
 
 
 class CirculantWeights:
@@ -124,7 +149,10 @@ class CirculantWeights:
     F. X. Yu et al., Compact nonlinear maps and circulant extensions, 2015, section 8.
     """
 
-    def __init__(self, linear: CirculantMap, input_scale: np.ndarray | None) -> None:
+    def __init__(
+        self, linear: CirculantMap, input_scale: np.ndarray | None, center: np.ndarray
+    ) -> None:
+        self._center = center
         self._size = _size(linear.vectors)
         if input_scale is not None:
             linear = linear.scale_columns(input_scale)
@@ -139,9 +167,8 @@ class CirculantWeights:
         spectra = np.empty((X.shape[0], d // 2 + 1), dtype=kind)
 
         def step(rows: slice) -> None:
-            spectra[rows] = fft.rfft(
-                dense_rows(rows_of(X, rows)) * self._start.signs, d
-            )
+            part = dense_rows(rows_of(X, rows)) - self._center
+            spectra[rows] = fft.rfft(part * self._start.signs, d)
 
         for_fixed_blocks(step, len(spectra), ROWS, d)
         return spectra
@@ -181,6 +208,9 @@ class CirculantWeights:
         start = self._start
         return CirculantMap(self.parameter.value.copy(), start.signs, start.scale)
 
+    def offset(self) -> np.ndarray:
+        return self.linear_map().apply(self._center[None])[0]
+
 
 def _size(W: np.ndarray) -> float:
     """The root mean square of frequencies at the start."""
@@ -196,8 +226,9 @@ def _by_columns(step: Any, Z: np.ndarray) -> None:
 
 def _sparse_product(A: Any, B: np.ndarray, out: np.ndarray) -> None:
     product = Matrix(read_only(B))
+    rows = max(ROWS, -(-len(out) // SPARSE_BLOCKS))
 
-    def step(rows: slice) -> None:
-        product.apply(rows_of(A, rows), out=out[rows])
+    def step(part: slice) -> None:
+        product.apply(rows_of(A, part), out=out[part])
 
-    for_fixed_blocks(step, len(out), ROWS, out.shape[1])
+    for_fixed_blocks(step, len(out), rows, out.shape[1])

@@ -20,6 +20,9 @@ from .start import STRUCTURES, Start
 from .targets import Targets
 
 OWNER = "CompactMap"
+CENTER_ROWS = 10_000
+"""Rows whose mean is the middle of all."""
+
 NONLINEARITIES: dict[str, type[Cos | CosSin]] = {"cos": Cos, "cos_sin": CosSin}
 
 
@@ -118,7 +121,15 @@ class Recipe:
             linear.astype(X.dtype),
             kernel.input_scale,
             biases.astype(X.dtype),
+            self._center(X).astype(X.dtype),
         )
+
+    def _center(self, X: Any) -> np.ndarray:
+        """The middle of X, (d,); zero where features have nothing to take it up."""
+        if not (self.pairs or self.phases):
+            return np.zeros(X.shape[1])
+        rows = X[Stream(0).child("center").subset(X.shape[0], CENTER_ROWS)]
+        return np.asarray(rows.mean(axis=0, dtype=np.float64)).ravel()
 
     def model(
         self, start: Start, factor: float, kernel: Kernel, targets: Targets | None
@@ -144,18 +155,23 @@ class Recipe:
         return LinearHead(loss, B, b, self.penalty)
 
     def model_again(
-        self, feature_map: FeatureMap, kernel: Kernel, targets: Targets | None
+        self,
+        feature_map: FeatureMap,
+        center: np.ndarray,
+        kernel: Kernel,
+        targets: Targets | None,
     ) -> Model:
         """The model of a map that has been learned, to go on from; its head is zero."""
         sampled: Any = feature_map.nonlinearity
         linear = feature_map.linear
+        offset = linear.apply(center[None].astype(linear.dtype))[0]
         scale = kernel.input_scale
         if scale is not None:
             linear = linear.scale_columns(1 / scale)  # as drawn: the start scales it
         biases = np.zeros(linear.shape[0], dtype=linear.dtype)
         if not self.pairs:
-            biases = sampled.biases * linear.dtype.type(RADIANS)
-        start = Start(self.structure, linear, scale, biases)
+            biases = sampled.biases * linear.dtype.type(RADIANS) + offset
+        start = Start(self.structure, linear, scale, biases, center)
         model = self.model(start, 1.0, kernel, targets)
         if feature_map.amplitudes is not None:
             amplitudes = feature_map.amplitudes[: len(biases)] * sampled.scale
@@ -165,11 +181,13 @@ class Recipe:
     def set_head(self, model: Model, coef: np.ndarray, intercept: np.ndarray) -> None:
         """Put in coefficients and intercepts as `head_of` gives them."""
         B, b = (p.value for p in model.head.parameters)
-        B[:], b[0] = coef.T * self._scale(model), intercept
+        B[:] = self._turned(coef.T * self._scale(model), -model.weights.offset())
+        b[0] = intercept
 
     def feature_map(self, model: Model) -> FeatureMap:
         """The map as it stands: a new, immutable value."""
-        sampled = self._sampled(model.biases.value[0])
+        # cos(W (x − c) + b) = cos(W x + (b − W c)): phases take up the middle
+        sampled = self._sampled(model.biases.value[0] - model.weights.offset())
         amplitudes = None
         if model.head.coefficients is None:
             factors = model.head.parameters[0].value[0] / model.dtype.type(
@@ -181,7 +199,16 @@ class Recipe:
     def head_of(self, model: Model) -> tuple[np.ndarray, np.ndarray]:
         """Coefficients, (K, n_components), of the map's features, and intercepts."""
         B, b = (p.value for p in model.head.parameters)
-        return (B / self._scale(model)).T.copy(), b[0].copy()
+        B = self._turned(B / self._scale(model), model.weights.offset())
+        return B.T.copy(), b[0].copy()
+
+    def _turned(self, B: np.ndarray, angles: np.ndarray) -> np.ndarray:
+        """Coefficients of pairs at phases z for those of pairs at z − angles."""
+        if not self.pairs:
+            return B
+        B_cos, B_sin = np.split(B, 2)
+        cos, sin = np.cos(angles)[:, None], np.sin(angles)[:, None]
+        return np.vstack([B_cos * cos - B_sin * sin, B_cos * sin + B_sin * cos])
 
     def _scale(self, model: Model) -> Any:
         """What features are beside the plain cosines that models learn on."""

@@ -52,16 +52,15 @@ class Start:
         Factors of the inputs (ARD).
     biases : array of (m,)
         Phases in radians.
+    center : array of (d,)
+        c, which rows are measured from while the map is learned.
     """
 
     structure: str
     linear: LinearMap
     input_scale: np.ndarray | None
     biases: np.ndarray
-
-    @property
-    def n_frequencies(self) -> int:
-        return self.linear.shape[0]
+    center: np.ndarray
 
     def weights(self, factor: float) -> Weights:
         """The linear map to be learned, its frequencies multiplied first."""
@@ -69,7 +68,7 @@ class Start:
         if factor != 1:
             # of the inputs: scales of rows stay what the law has drawn
             linear = linear.scale_columns(np.full(linear.shape[1], factor))
-        return STRUCTURES[self.structure][1](linear, self.input_scale)
+        return STRUCTURES[self.structure][1](linear, self.input_scale, self.center)
 
 
 def search_factor(

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
 from .._validation import check_option
 from .batches import Rows
@@ -94,7 +94,11 @@ class Numbers:
         return cls(mean, np.where(deviation > 0, deviation, 1), flat)
 
     def loss(self, name: str) -> Loss:
-        check_option(OWNER, "loss", name, ("squared",))
+        if name != "squared":
+            raise ValueError(
+                f"{OWNER}: objective='regression' has the squared error; leave "
+                f"loss=None, got {name!r}."
+            )
         return Squared(len(self.mean))
 
     def encode(self, y: Any) -> np.ndarray:
@@ -147,6 +151,11 @@ def _labels(y: Any) -> np.ndarray:
     if y.dtype.kind == "O" and any(label is None or label != label for label in y):
         raise ValueError(
             f"{OWNER}: y holds missing labels (None or NaN); leave those rows out."
+        )
+    if type_of_target(y).startswith("continuous"):
+        raise ValueError(
+            f"{OWNER}: Unknown label type: continuous. objective='classification' "
+            "takes labels; for numbers take objective='regression'."
         )
     check_classification_targets(y)
     return y

@@ -23,7 +23,7 @@ EVALUATED_ROWS = 1000
 MAX_BATCH, MIN_BATCH, BATCHES = 500, 32, 32
 """Batches of a pass, where there are rows for so many, and their size within bounds."""
 
-STEPS, MIN_EPOCHS, MAX_EPOCHS = 2000, 10, 300
+STEPS, MIN_EPOCHS, MAX_EPOCHS = 4000, 10, 300
 """Steps where no number of passes is asked for, and passes that they are within."""
 
 DIVERGED = 1e6

@@ -40,12 +40,6 @@ def _signs(y: np.ndarray, dtype: Any) -> np.ndarray:
     return (2 * y[:, None] - 1).astype(dtype)
 
 
-def _mistakes(S: np.ndarray, T: np.ndarray) -> np.ndarray:
-    """1 where the best score is of another class, (b,)."""
-    right = (T * S)[:, 0] > 0 if S.shape[1] == 1 else S.argmax(axis=1) == T
-    return 1.0 - right
-
-
 @dataclass(frozen=True)
 class Squared:
     """½ ‖s − t‖², of any number of targets."""
@@ -64,7 +58,26 @@ class Squared:
 
 
 @dataclass(frozen=True)
-class Hinge:
+class _OfClasses:
+    """What losses of classes share: one score for two of them, one for each of more."""
+
+    n_classes: int
+
+    @property
+    def n_outputs(self) -> int:
+        return 1 if self.n_classes == 2 else self.n_classes
+
+    def encode(self, y: np.ndarray, dtype: Any) -> np.ndarray:
+        return _signs(y, dtype) if self.n_classes == 2 else y
+
+    def errors(self, S: np.ndarray, T: np.ndarray) -> np.ndarray:
+        """1 where the best score is of another class, (b,)."""
+        right = (T * S)[:, 0] > 0 if S.shape[1] == 1 else S.argmax(axis=1) == T
+        return 1.0 - right
+
+
+@dataclass(frozen=True)
+class Hinge(_OfClasses):
     """Σ over other classes k of max(0, 1 − m_k)^power, m_k = s_y − s_k the margin.
 
     Of two classes it is one term with m = t s. power 2 is bochner's hinge: its minimum
@@ -79,15 +92,7 @@ class Hinge:
     margin classification methods, JMLR 2004.
     """
 
-    n_classes: int
     power: int = 2
-
-    @property
-    def n_outputs(self) -> int:
-        return 1 if self.n_classes == 2 else self.n_classes
-
-    def encode(self, y: np.ndarray, dtype: Any) -> np.ndarray:
-        return _signs(y, dtype) if self.n_classes == 2 else y
 
     def __call__(self, S: np.ndarray, T: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         if self.n_classes == 2:
@@ -106,22 +111,10 @@ class Hinge:
             return missing, (missing > 0).astype(missing.dtype)
         return missing * missing, 2 * missing
 
-    def errors(self, S: np.ndarray, T: np.ndarray) -> np.ndarray:
-        return _mistakes(S, T)
-
 
 @dataclass(frozen=True)
-class Log:
+class Log(_OfClasses):
     """log Σ_k exp s_k − s_y: for two classes log(1 + exp(−t s)) of one score."""
-
-    n_classes: int
-
-    @property
-    def n_outputs(self) -> int:
-        return 1 if self.n_classes == 2 else self.n_classes
-
-    def encode(self, y: np.ndarray, dtype: Any) -> np.ndarray:
-        return _signs(y, dtype) if self.n_classes == 2 else y
 
     def __call__(self, S: np.ndarray, T: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         if self.n_classes == 2:
@@ -131,9 +124,6 @@ class Log:
         P = np.exp(S - total[:, None])
         P[rows, T] -= 1
         return total - S[rows, T], P
-
-    def errors(self, S: np.ndarray, T: np.ndarray) -> np.ndarray:
-        return _mistakes(S, T)
 
 
 def hinge(n_classes: int) -> Hinge:

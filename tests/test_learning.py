@@ -83,8 +83,8 @@ SHAPES = [("dense", 3), ("circulant", 3), ("circulant", 8), ("circulant", 19)]
 @pytest.mark.parametrize(
     "loss",
     [
-        losses.hinge(2),
-        losses.hinge(4),
+        losses.Hinge(2),
+        losses.Hinge(4),
         losses.Log(2),
         losses.Log(4),
         losses.linear_hinge(4),
@@ -184,7 +184,7 @@ def test_log_loss_does_not_overflow():
 def test_rows_without_slopes_are_left_out():
     """Gradients are the same whether rows beyond the margin take part or not."""
     X, y = data(40, D), np.arange(40) % 2
-    head = linear_head(losses.hinge(2), 6, penalty=0.0)
+    head = linear_head(losses.Hinge(2), 6, penalty=0.0)
     head.coefficients.value *= 20  # most rows are far from the margin, on some side
     model = model_of("dense", 6, head)
     value = model.differentiate(X, y)
@@ -289,7 +289,7 @@ class Recorded:
 
 def test_rates_fall():
     """To nothing where there is an end; without one, with the root of the steps."""
-    model = model_of("dense", 5, linear_head(losses.hinge(2), 5))
+    model = model_of("dense", 5, linear_head(losses.Hinge(2), 5))
     solver = Recorded(model)
     quick(model, solver, n_epochs=10, patience=10)
     expected = (1 + np.cos(np.pi * np.arange(30) / 30)) / 2
@@ -319,7 +319,7 @@ def quick(model, solver, n_epochs=6, patience=6, rows=None):
 
 
 def test_the_best_iterate_is_kept():
-    model = model_of("dense", 5, linear_head(losses.hinge(2), 5, 0.0))
+    model = model_of("dense", 5, linear_head(losses.Hinge(2), 5, 0.0))
     solver = Adam(model, 3.0)  # so large that values go up and down
     history = quick(model, solver, n_epochs=20, patience=20)
     assert history.best == int(np.argmin(history.held_out_loss))
@@ -335,12 +335,12 @@ def test_pegasos_is_judged_by_errors():
     assert history.add(9.0, (9.0, 0.3), 0.1)  # a larger loss, and fewer errors
     assert not history.add(0.5, (0.5, 0.4), 0.2)
     assert history.best == 1
-    model = model_of("dense", 5, linear_head(losses.hinge(2), 5))
+    model = model_of("dense", 5, linear_head(losses.Hinge(2), 5))
     assert quick(model, Pegasos(model, 0.1), n_epochs=2).by_error
 
 
 def test_learning_stops_when_nothing_gets_better():
-    model = model_of("dense", 5, linear_head(losses.hinge(2), 5, 0.0))
+    model = model_of("dense", 5, linear_head(losses.Hinge(2), 5, 0.0))
     history = quick(model, Adam(model, 3.0), n_epochs=60, patience=3)
     assert len(history.loss) - 1 == history.best + 3 < 60
 
@@ -375,7 +375,7 @@ def test_the_squared_hinge_finds_the_likeliest_class():
     """
     counts = np.array([40, 35, 25])
     y = np.repeat([0, 1, 2], counts)
-    loss, s = losses.hinge(3), np.zeros(3)
+    loss, s = losses.Hinge(3), np.zeros(3)
     for _ in range(2000):
         s = s - 0.05 * loss(np.tile(s, (100, 1)), y)[1].mean(axis=0)
     assert_array_equal(np.argsort(-s), [0, 1, 2])

@@ -126,18 +126,13 @@ class Log(_OfClasses):
         return total - S[rows, T], P
 
 
-def hinge(n_classes: int) -> Hinge:
-    """The squared hinge of so many classes."""
-    return Hinge(n_classes)
-
-
 def linear_hinge(n_classes: int) -> Hinge:
     """The hinge as the paper has it."""
     return Hinge(n_classes, power=1)
 
 
 LOSSES: dict[str, Callable[[int], Loss]] = {
-    "hinge": hinge,
+    "hinge": Hinge,
     "linear_hinge": linear_hinge,
     "log": Log,
 }

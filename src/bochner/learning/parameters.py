@@ -153,12 +153,12 @@ class CirculantWeights:
         self, linear: CirculantMap, input_scale: np.ndarray | None, center: np.ndarray
     ) -> None:
         self._center = center
-        self._size = _size(linear.vectors)
+        size = _size(linear.vectors)
         if input_scale is not None:
             linear = linear.scale_columns(input_scale)
         self._start = linear
         r = linear.vectors.copy()
-        self.parameter = Parameter(r, np.full(len(r), self._size))
+        self.parameter = Parameter(r, np.full(len(r), size))
 
     def prepare(self, X: Any) -> np.ndarray:
         """x̂ of every row, (b, d/2 + 1) complex."""

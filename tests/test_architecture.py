@@ -11,7 +11,8 @@ import bochner
 
 ROOT = Path(bochner.__file__).parent
 LAYERS = [
-    {"_progress", "_random", "_validation"},
+    {"_progress", "_random", "_validation", "_version"},
+    {"_lazy"},
     {"_threads", "_distances"},
     {"_bandwidth"},
     {"laws"},

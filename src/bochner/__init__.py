@@ -19,13 +19,12 @@ from . import (
     theory,
 )
 from ._threads import threads
+from ._version import __version__
 from .compact import CompactMap
 from .estimators import KernelClassifier, KernelPCA, KernelRegressor
 from .execution import blocks
 from .maps import RandomFeatures, RandomProjection
 from .nystroem import Nystroem
-
-__version__ = "0.1.0.dev0"
 
 __all__ = [
     "CompactMap",
@@ -35,6 +34,7 @@ __all__ = [
     "Nystroem",
     "RandomFeatures",
     "RandomProjection",
+    "__version__",
     "blocks",
     "compression",
     "datasets",

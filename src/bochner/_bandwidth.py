@@ -14,6 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from ._distances import as_float64, sample_distances
+from ._lazy import LazyRows
 
 MEDIAN_ROWS = 2000
 NEIGHBOUR_ROWS = 1000
@@ -29,6 +30,9 @@ ROUNDED = 1e-12
 def scale(X: Any, metric: str, weight: Any = None) -> float:
     """1/(d · var X), scikit-learn's "scale"; O(nd) time, a block of rows of memory."""
     n, d = X.shape
+    if isinstance(X, LazyRows):
+        mean, variance = X.spread(weight)
+        return _reciprocal(d * variance, d * mean**2)
     if sparse.issparse(X) and not X.has_canonical_format:
         X = as_float64(X)
     w = np.ones(n) if weight is None else weight

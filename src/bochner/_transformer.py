@@ -16,6 +16,7 @@ from sklearn.base import (
 from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ._lazy import LazyRows, as_array, at_hand, is_lazy, over_chunks
 from ._validation import FLOAT_NAMES, FLOATS, check_choice
 from .feature_map import all_finite, inner_products
 from .kernels import KERNELS, Kernel
@@ -25,6 +26,8 @@ class RowTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     """What transformers of dense or CSR rows share: validation, names and tags."""
 
     def _validated(self, X: Any, *, reset: bool) -> Any:
+        if is_lazy(X) or isinstance(X, LazyRows):
+            return self._lazy_rows(X, reset=reset)
         X = validate_data(
             self,
             X,
@@ -36,6 +39,22 @@ class RowTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         if not (get_config()["assume_finite"] or all_finite(X)):
             assert_all_finite(X, estimator_name=type(self).__name__, input_name="X")
         return X
+
+    def _lazy_rows(self, X: Any, *, reset: bool) -> LazyRows:
+        """Rows of a Dask collection, of which a fit reads little."""
+        if not reset:
+            raise TypeError(
+                f"{type(self).__name__}: this needs rows at hand; give X.compute() of "
+                "some rows instead of a Dask collection."
+            )
+        rows = X if isinstance(X, LazyRows) else LazyRows(as_array(X))
+        names = X._meta if hasattr(X, "columns") else np.empty((0, rows.shape[1]))
+        validate_data(self, names, reset=True, skip_check_array=True)
+        return rows
+
+    def _at_hand(self, X: Any, y: Any) -> tuple[Any, Any]:
+        """Validated rows with their targets; of a Dask collection a sample."""
+        return at_hand(self._validated(X, reset=True), y)
 
     def _part(self, name: str, known: Any, kind: type) -> Any:
         return check_choice(type(self).__name__, name, getattr(self, name), known, kind)
@@ -54,17 +73,19 @@ class KernelTransformer(RowTransformer):
     function of rows, in `fit`.
     """
 
+    @over_chunks
     def transform(self, X: Any) -> np.ndarray:
         """Features of X.
 
         Parameters
         ----------
-        X : array or CSR matrix of shape (n, n_features)
+        X : array, CSR matrix or Dask collection of shape (n, n_features)
 
         Returns
         -------
         array of shape (n, n_components), in X's floating type
-            (whole numbers or CSR where the features are codes)
+            (whole numbers or CSR where the features are codes; a lazy Dask array for a
+            Dask collection)
         """
         check_is_fitted(self, "feature_map_")
         return self.feature_map_(self._validated(X, reset=False))

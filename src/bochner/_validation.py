@@ -92,6 +92,8 @@ def check_weight(owner: str, weight: Any, X: Any) -> np.ndarray | None:
     """One finite number ≥ 0 per row, float64, not all zero; None stays None."""
     if weight is None:
         return None
+    if hasattr(weight, "compute"):  # of a Dask collection: 8 bytes a row
+        weight = weight.compute()
     if isinstance(weight, Real):
         weight = np.full(X.shape[0], weight)
     weight = check_array(

@@ -197,7 +197,7 @@ class CompactMap(KernelTransformer):
         self
         """
         self._check()
-        X = self._validated(X, reset=True)
+        X, y = self._at_hand(X, y)
         targets, rows = read(self.objective, X, y)
         rng = as_stream(self.random_state)
         strata = None if targets is None else targets.strata(rows.y)

@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from ._lazy import over_chunks
 from ._random import Stream, as_stream
 from ._transformer import KernelTransformer, RowTransformer
 from ._validation import check_count, check_weight
@@ -237,6 +238,7 @@ class RandomProjection(RowTransformer):
         self.linear_map_: LinearMap = linear.astype(X.dtype)
         return self
 
+    @over_chunks
     def transform(self, X: Any) -> np.ndarray:
         """V x of every row, (n, n_components), in X's floating type."""
         check_is_fitted(self)

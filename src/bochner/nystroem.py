@@ -12,6 +12,7 @@ from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from ._columns import Columns, Precomputed, columns_of
+from ._lazy import LazyRows, fetched
 from ._random import as_stream
 from ._threads import Step, block_rows, for_row_blocks
 from ._transformer import KernelTransformer
@@ -186,6 +187,10 @@ class Nystroem(KernelTransformer):
 
     def _choose(self, X: Any, y: Any, weight: Any) -> tuple[Any, np.ndarray | None]:
         check_option("Nystroem", "landmarks", self.landmarks, tuple(LANDMARKS))
+        if isinstance(X, LazyRows) and self.landmarks == "margin":  # asks every row
+            X, places = X.sample()
+            y = None if y is None else fetched(y, places)
+            weight = None if weight is None else weight[places]
         classes = None
         if self.landmarks == "margin" and y is not None:
             y = column_or_1d(y)

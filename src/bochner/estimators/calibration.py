@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._random import Stream
-from ..execution.sources import ArraySource, Block
+from ..execution.sources import ArraySource, Block, Source
 from ..linear.losses import log_loss
 
 HELD = 5
@@ -20,8 +20,13 @@ HELD_ROWS = 10_000
 """One row in five is held out, at most so many."""
 
 
-def split(source: ArraySource) -> tuple[ArraySource, Block]:
+def split(source: Source) -> tuple[ArraySource, Block]:
     """Rows to learn from and rows held out, every class among the former."""
+    if not isinstance(source, ArraySource):
+        raise ValueError(
+            "KernelClassifier: calibrate=True needs rows in memory; use loss='log' "
+            "for probabilities from blocks and Dask collections."
+        )
     n = source.n_rows
     out = np.zeros(n, dtype=bool)
     out[Stream(0).child("calibrate").subset(n, min(-(-n // HELD), HELD_ROWS))] = True

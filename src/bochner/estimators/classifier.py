@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -10,12 +9,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from .._lazy import LazyRows, is_lazy, over_chunks
 from .._progress import reporter
 from .._validation import check_count, check_option, check_positive, check_weight
-from ..execution.blocks import Blocks
+from ..execution.checkpoint import checkpoint_of
 from ..execution.sources import ArraySource, Block, BlockSource, Source
-from ..linear.losses import Loss, Squared, SquaredHinge, log_loss
-from ..nystroem import Nystroem
+from ..execution.stream import Blocks
+from ..linear.losses import LOSSES, Loss
 from .calibration import (
     gives_probabilities,
     learns_in_parts,
@@ -23,8 +23,9 @@ from .calibration import (
     split,
     temperature,
 )
-from .labels import Labels
-from .search import search_bandwidth
+from .labels import Labels, label_counts
+from .reading import first_look, lazy_source, missing_target
+from .search import default_map, search_bandwidth
 from .solving import (
     Linear,
     check_alpha,
@@ -39,7 +40,6 @@ from .training import (
     canonical,
     checked_rows,
     default_size,
-    first_look,
     fit_transformer,
     given_features,
     is_automatic,
@@ -48,12 +48,6 @@ from .training import (
     seed,
     training,
 )
-
-LOSSES: dict[str, Callable[[int], Loss]] = {
-    "hinge": SquaredHinge,
-    "squared": Squared,
-    "log": log_loss,
-}
 
 
 class KernelClassifier(ClassifierMixin, BaseEstimator):
@@ -98,6 +92,8 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
     memory : None, int or str
         Budget beside the data, as "2 GiB" (the default, or a quarter of the machine).
         Features that do not fit are made anew in every pass.
+    checkpoint, checkpoint_every : path and int, optional
+        As for `KernelRegressor`; "hinge" and "log" write after every Newton step.
     verbose : int
         Report progress on standard error.
     random_state : int, RandomState or None
@@ -144,6 +140,8 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         gram: str = "float64",
         warm_start: bool = False,
         memory: Any = None,
+        checkpoint: Any = None,
+        checkpoint_every: int = 16,
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
@@ -158,6 +156,8 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         self.gram = gram
         self.warm_start = warm_start
         self.memory = memory
+        self.checkpoint = checkpoint
+        self.checkpoint_every = checkpoint_every
         self.verbose = verbose
         self.random_state = random_state
 
@@ -166,7 +166,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array or CSR matrix of shape (n, n_features), or `blocks`
+        X : array or CSR matrix of shape (n, n_features), Dask collection or `blocks`
             Blocks carry their labels and are walked several times; the map is fitted on
             the first.
         y : array of (n,)
@@ -180,12 +180,18 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         self._check()
         source, first = self._source(X, y, sample_weight)
         keep = self.warm_start and self._continues(first)
-        transformer = self.features_ if keep else self._fitted_map(first)
-        parts = training(self, source, transformer, first)
+        checkpoint = checkpoint_of(self, first if isinstance(X, Blocks) else None)
+        if keep:
+            transformer = self.features_
+        else:
+            found = checkpoint.once("map", lambda: self._fitted_map(first))
+            transformer, self._found_alpha = found
+        parts = training(self, source, transformer, first, checkpoint=checkpoint)
         start = self._start if keep else None
         self._temperature = self._calibrated(parts) if self.calibrate else 1.0
         self._set(parts, self._learn(parts, start))
         self._incremental: Any = None
+        checkpoint.clear()
         return self
 
     @available_if(learns_in_parts)
@@ -222,11 +228,13 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         self._incremental = incremental
         return self
 
+    @over_chunks
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores, (n, n_classes); (n,) for two classes, positive for the second."""
         S = self._scores(X)
         return S[:, 0] if S.shape[1] == 1 else S
 
+    @over_chunks
     def predict(self, X: Any) -> np.ndarray:
         """The label of the largest score, (n,)."""
         S = self._scores(X)
@@ -235,6 +243,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         return self.classes_[S.argmax(axis=1)]
 
     @available_if(gives_probabilities)
+    @over_chunks
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities, (n, n_classes), in the order of `classes_`."""
         return probabilities(self._scores(X), self._temperature)
@@ -256,23 +265,26 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
     def _loss(self) -> Loss:
         return LOSSES[self.loss](len(self.classes_))
 
-    def _source(self, X: Any, y: Any, sample_weight: Any) -> tuple[Source, Block]:
+    def _source(self, X: Any, y: Any, weight: Any) -> tuple[Source, Block]:
         """Rows with class numbers, and the rows that the map is fitted on."""
         if isinstance(X, Blocks):
             first, targets, n_rows = first_look(X, self._checked)
             self._set_labels(Labels.of(targets, self.class_weight))
-            first = self._labels.block(*first)
-            return BlockSource(X, self._labelled, n_rows), first
-        X, y, weight = self._checked(X, y, sample_weight, True)
+            source = BlockSource(X, self._labelled, n_rows)
+            return source, self._labels.block(*first)
+        if is_lazy(X):
+            lazy = lazy_source(self, X, y, weight, self._labelled, supervised=True)
+            counts = lazy.summaries(label_counts)
+            self._set_labels(Labels.of(counts, self.class_weight))
+            return lazy, Block(lazy.X, self._labels.lazy_codes(lazy.y), lazy.weight)
+        X, y, weight = self._checked(X, y, weight, True)
         self._set_labels(Labels.of([(y, weight)], self.class_weight))
         first = Labels(self.classes_, None).block(X, y, weight)
         return canonical(*self._labels.block(X, y, weight)), first
 
     def _checked(self, X: Any, y: Any, weight: Any, reset: bool) -> Block:
         if y is None:
-            raise ValueError(
-                "KernelClassifier requires y to be passed, but the target y is None."
-            )
+            raise missing_target(self)
         X, y = checked_rows(self, X, y, reset=reset)
         return Block(X, y, check_weight(type(self).__name__, weight, X))
 
@@ -282,32 +294,26 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
     def _set_labels(self, labels: Labels) -> None:
         self._labels, self.classes_ = labels, labels.classes
 
-    def _fitted_map(self, first: Block) -> Any:
+    def _fitted_map(self, first: Block) -> tuple[Any, float | None]:
+        """The map, and α where the search for its bandwidth has found that too."""
         X, y, weight = first
         rng, report = rng_of(self), reporter(self)
-        self._found_alpha: float | None = None
+        rows, alpha = canonical(*first), None
         if is_automatic(self.features):
-            transformer = self._default_map(first, rng, report)
+            gamma, alpha = search_bandwidth(rows, len(self.classes_), report)
+            size = default_size(self, rows.n_rows)
+            transformer = default_map(size, gamma, seed(rng, "map"))
         else:
-            transformer = given_features(self, canonical(*first).n_rows, rng)
+            transformer = given_features(self, rows.n_rows, rng)
         report(f"map: {transformer}")
-        return fit_transformer(transformer, X, self.classes_[y], weight)
-
-    def _default_map(self, first: Block, rng: Any, report: Any) -> Nystroem:
-        rows = canonical(*first)
-        n_classes = len(self.classes_)
-        gamma, self._found_alpha = search_bandwidth(
-            rows.X, rows.y, rows.weight, n_classes, report
-        )
-        size = default_size(self, rows.n_rows)
-        return Nystroem(
-            size, gamma=gamma, landmarks="margin", random_state=seed(rng, "map")
-        )
+        labels = y if isinstance(y, LazyRows) else self.classes_[y]
+        return fit_transformer(transformer, X, labels, weight), alpha
 
     def _learn(self, parts: Training, start: Any = None) -> Linear:
         name, loss = type(self).__name__, self._loss
         if self.loss == "squared" and fits_moments(parts.raw):
-            sums = sums_of(loss, parts.rows, np.dtype(self.gram))
+            dtype = np.dtype(self.gram)
+            sums = sums_of(loss, parts.rows, self._n_outputs, dtype, self.alpha)
             size = self._labels.size(sums.moments)
             return solve_ridge(sums, self.alpha, name, self.fit_intercept, size)
         return solve_newton(
@@ -317,12 +323,17 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
             self._penalty,
             name,
             intercept=self.fit_intercept,
-            n_outputs=1 if len(self.classes_) == 2 else len(self.classes_),
+            n_outputs=self._n_outputs,
             tol=self.tol,
             max_iter=self.max_iter,
             report=reporter(self),
+            checkpoint=parts.checkpoint,
             start=start,
         )
+
+    @property
+    def _n_outputs(self) -> int:
+        return 1 if len(self.classes_) == 2 else len(self.classes_)
 
     @property
     def _penalty(self) -> Any:
@@ -343,9 +354,8 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         """Whether the last fit was of the same classes and features."""
         if not hasattr(self, "coef_"):
             return False
-        n_outputs = 1 if len(self.classes_) == 2 else len(self.classes_)
         same_map = self._fitted_features == repr(self.features)
-        return same_map and self.coef_.shape[0] == n_outputs
+        return same_map and self.coef_.shape[0] == self._n_outputs
 
     @property
     def _start(self) -> np.ndarray:
@@ -354,13 +364,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
 
     def _calibrated(self, parts: Training) -> float:
         """The temperature of scores, from rows that a first fit has not seen."""
-        source = parts.rows.source
-        if not isinstance(source, ArraySource):
-            raise ValueError(
-                "KernelClassifier: calibrate=True needs rows in memory; use loss='log' "
-                "for probabilities from blocks."
-            )
-        learned, held = split(source)
+        learned, held = split(parts.source)
         inner = training(self, learned, parts.transformer, held)
         linear = self._learn(inner)
         B = parts.raw.to_columns(linear.B)
@@ -378,7 +382,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         classes = self.classes_ if classes is None else classes
         self._set_labels(Labels.named(classes, self.class_weight))
         block = self._labels.block(X, y, weight)
-        self._map = self._fitted_map(block)
+        self._map, self._found_alpha = self._fitted_map(block)
         self._temperature = 1.0
         return Incremental(
             name,

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
+from .._lazy import LazyRows
 from .._validation import check_option
 from ..execution.sources import Block
 from ..linear.moments import Moments
@@ -29,11 +30,9 @@ class Labels:
         """Those of (y, weight) pairs: classes of rows that weigh something."""
         found, totals = [], []
         for y, weight in blocks:
-            y = column_or_1d(y, warn=True)
-            check_classification_targets(y)
-            classes, codes = np.unique(y, return_inverse=True)
+            classes, total = label_counts(y, weight)
             found.append(classes)
-            totals.append(np.bincount(codes, weights=weight))
+            totals.append(total)
         classes, codes = np.unique(np.concatenate(found), return_inverse=True)
         counts = np.bincount(codes, weights=np.concatenate(totals))
         present = counts > 0
@@ -51,6 +50,10 @@ class Labels:
                 f"{classes.tolist()}."
             )
         return cls(classes, _factors(classes, class_weight, counts))
+
+    def lazy_codes(self, y: LazyRows) -> LazyRows:
+        """Class numbers of labels that are fetched when they are asked for."""
+        return y.converted(lambda labels: np.searchsorted(self.classes, labels))
 
     def size(self, moments: Moments) -> float:
         """How many rows there are, from moments of ±1 codes: factors do not count."""
@@ -80,6 +83,14 @@ class Labels:
             factors = self.factors[codes]
             weight = factors if weight is None else weight * factors
         return Block(X, codes, weight).present()
+
+
+def label_counts(y: Any, weight: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Labels of a partition, and what the rows of each weigh."""
+    y = column_or_1d(y, warn=True)
+    check_classification_targets(y)
+    classes, codes = np.unique(y, return_inverse=True)
+    return classes, np.bincount(codes, weights=weight)
 
 
 def _factors(classes: np.ndarray, class_weight: Any, counts: Any) -> np.ndarray | None:

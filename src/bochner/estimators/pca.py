@@ -13,19 +13,21 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_is_fitted
 
+from .._lazy import is_lazy, over_chunks
 from .._validation import FLOAT_NAMES, check_count, check_weight
-from ..execution.blocks import Blocks
+from ..execution.checkpoint import checkpoint_of
 from ..execution.sources import ArraySource, Block, BlockSource, Source
+from ..execution.stream import Blocks
 from ..linear.moments import Moments
 from ..linear.pca import Components, components, components_of_rows
-from ..linear.rows import mixed
+from ..linear.rows import Chunk, mixed
 from ..nystroem import Nystroem
+from .reading import first_block, lazy_source
 from .training import (
     Training,
     canonical,
     checked_rows,
     default_size,
-    first_look,
     fit_transformer,
     given_features,
     is_automatic,
@@ -58,6 +60,12 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         validate it by.
     memory : None, int or str
         Budget beside the data, as "2 GiB" (the default, or a quarter of the machine).
+    checkpoint : path, optional
+        A file for the state of a fit on `blocks`, as for `KernelRegressor`.
+    checkpoint_every : int
+        Blocks between two writings.
+    verbose : int
+        Report progress on standard error.
     random_state : int, RandomState or None
 
     Attributes
@@ -90,11 +98,17 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         *,
         features: Any = None,
         memory: Any = None,
+        checkpoint: Any = None,
+        checkpoint_every: int = 16,
+        verbose: int = 0,
         random_state: Any = None,
     ) -> None:
         self.n_components = n_components
         self.features = features
         self.memory = memory
+        self.checkpoint = checkpoint
+        self.checkpoint_every = checkpoint_every
+        self.verbose = verbose
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -102,7 +116,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
         Parameters
         ----------
-        X : array or CSR matrix of shape (n, n_features), or `blocks`
+        X : array or CSR matrix of shape (n, n_features), Dask collection or `blocks`
         y : optional
             Handed to the map.
         sample_weight : array of (n,), optional
@@ -114,14 +128,18 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         check_count("KernelPCA", "n_components", self.n_components)
         source, first = self._source(X, sample_weight)
         self._moments: Moments | None = None
+        checkpoint = checkpoint_of(self, first if isinstance(X, Blocks) else None)
         y = first.y if isinstance(X, Blocks) else y
-        features = self._fitted_map(first.X, y, first.weight)
-        parts = training(self, source, features, first, _bytes)
-        if _are_few(source.n_rows, parts.raw.n_columns, self.n_components):
+        features = checkpoint.once(
+            "map", lambda: self._fitted_map(first.X, y, first.weight)
+        )
+        parts = training(self, source, features, first, _bytes, checkpoint)
+        if _are_few(source, parts.raw.n_columns, self.n_components):
             self._from_rows(parts)
         else:
             self._add(parts)
         self._moments = None
+        checkpoint.clear()
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -139,6 +157,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self._add(parts)
         return self
 
+    @over_chunks
     def transform(self, X: Any) -> np.ndarray:
         """Coordinates along the components, (n, n_components)."""
         check_is_fitted(self, "components_")
@@ -148,8 +167,11 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def _source(self, X: Any, sample_weight: Any) -> tuple[Source, Block]:
         if isinstance(X, Blocks):
-            first, _, n_rows = first_look(X, self._checked)
-            return BlockSource(X, self._again, n_rows), first
+            first = first_block(X, self._checked)
+            return BlockSource(X, self._again), first
+        if is_lazy(X):
+            lazy = lazy_source(self, X, None, sample_weight, self._again)
+            return lazy, Block(lazy.X, np.zeros(lazy.n_rows), lazy.weight)
         block = self._checked(X, None, sample_weight, True)
         return ArraySource(*block), block
 
@@ -188,13 +210,17 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                 f"{parts.raw.n_columns} features of the map; ask for fewer, or give a "
                 "larger map."
             )
-        for F, _, weight in parts.rows.chunks():
-            if self._moments is None:
-                self._moments = Moments.zero(F.shape[1], 0)
-            F = mixed(F, parts.raw.mixing)
-            self._moments.add(F, np.empty((F.shape[0], 0)), weight)
-        assert self._moments is not None
-        self._set(components(self._moments, self.n_components), parts)
+        mixing, n_columns = parts.raw.mixing, parts.raw.n_columns
+
+        def add(moments: Moments, chunk: Chunk) -> None:
+            F = mixed(chunk.F, mixing)
+            moments.add(F, np.empty((F.shape[0], 0)), chunk.weight)
+
+        found = parts.rows.fold(lambda place: Moments.zero(n_columns, 0), add)
+        if self._moments is not None:
+            found.merge(self._moments)
+        self._moments = found
+        self._set(components(found, self.n_components), parts)
 
     def _set(self, found: Components, parts: Training) -> None:
         self.features_ = parts.transformer
@@ -216,11 +242,13 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return tags
 
 
-def _are_few(n_rows: int, n_columns: int, n_components: int) -> bool:
+def _are_few(source: Source, n_columns: int, n_components: int) -> bool:
     """Whether singular vectors of the rows are cheaper than moments of the columns."""
-    return n_components <= n_rows <= n_columns // 2
+    at_hand = isinstance(source, ArraySource)
+    return at_hand and n_components <= source.n_rows <= n_columns // 2
 
 
-def _bytes(n_rows: int, n_columns: int) -> int:
-    few = n_rows <= n_columns // 2
-    return ROW_BYTES * n_rows * n_columns if few else moment_bytes(n_rows, n_columns)
+def _bytes(source: Source, n_columns: int) -> int:
+    if _are_few(source, n_columns, 1):
+        return ROW_BYTES * source.n_rows * n_columns
+    return moment_bytes(source, n_columns)

@@ -7,17 +7,20 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
+from .._lazy import LazyRows, is_lazy, over_chunks
 from .._progress import reporter
 from .._validation import check_option, check_weight
-from ..execution.blocks import Blocks
+from ..execution.checkpoint import checkpoint_of
 from ..execution.features import CHUNK_BYTES, FeatureRows, raw_features
 from ..execution.sources import ArraySource, Block, BlockSource, Source
+from ..execution.stream import Blocks
 from ..linear.losses import Squared
 from ..linear.rows import mixed
 from ..nystroem import Nystroem
 from .evidence import search_kernel
+from .reading import first_block, lazy_source, missing_target
 from .solving import (
     Linear,
     check_alpha,
@@ -32,7 +35,6 @@ from .training import (
     canonical,
     checked_rows,
     default_size,
-    first_look,
     fit_transformer,
     given_features,
     is_automatic,
@@ -70,6 +72,12 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         Arithmetic of the sums; float32 is twice as fast.
     memory : None, int or str
         Budget beside the data, as "2 GiB" (the default, or a quarter of the machine).
+    checkpoint : path, optional
+        A file for the state of a fit on `blocks`, from which the same call goes on
+        after a kill, to the same bits. It is deleted at the end. A pickle: resume only
+        from files that you wrote.
+    checkpoint_every : int
+        Blocks between two writings.
     verbose : int
         Report progress on standard error.
     random_state : int, RandomState or None
@@ -112,6 +120,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         fit_intercept: bool = True,
         gram: str = "float64",
         memory: Any = None,
+        checkpoint: Any = None,
+        checkpoint_every: int = 16,
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
@@ -120,6 +130,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.fit_intercept = fit_intercept
         self.gram = gram
         self.memory = memory
+        self.checkpoint = checkpoint
+        self.checkpoint_every = checkpoint_every
         self.verbose = verbose
         self.random_state = random_state
 
@@ -128,7 +140,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array or CSR matrix of shape (n, n_features), or `blocks`
+        X : array or CSR matrix of shape (n, n_features), Dask collection or `blocks`
             Blocks carry their targets; the map is fitted on the first.
         y : array of (n,) or (n, n_targets)
         sample_weight : array of (n,), optional
@@ -138,12 +150,13 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self
         """
         self._check()
-        if isinstance(X, Blocks) and X.once:
-            return self._fit_once(X)
         source, first = self._source(X, y, sample_weight)
-        parts = training(self, source, self._fitted_map(first), first)
+        checkpoint = checkpoint_of(self, first if isinstance(X, Blocks) else None)
+        transformer = checkpoint.once("map", lambda: self._fitted_map(first))
+        parts = training(self, source, transformer, first, checkpoint=checkpoint)
         self._set(parts, self._learn(parts))
         self._incremental: Any = None
+        checkpoint.clear()
         return self
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -157,6 +170,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self._add(self._checked(X, y, sample_weight, not self._begun))
         return self
 
+    @over_chunks
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """The mean, (n,) or (n, n_targets), and on request its standard deviation.
 
@@ -184,16 +198,21 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     def _source(self, X: Any, y: Any, sample_weight: Any) -> tuple[Source, Block]:
         """Rows with their targets, and the rows that the map is fitted on."""
         if isinstance(X, Blocks):
-            first, _, n_rows = first_look(X, self._checked)
-            return BlockSource(X, self._again, n_rows), first
+            return BlockSource(X, self._again), first_block(X, self._checked)
+        if is_lazy(X):
+            return self._lazy_source(X, y, sample_weight)
         block = self._checked(X, y, sample_weight, True)
         return canonical(*block), block
 
+    def _lazy_source(self, X: Any, y: Any, weight: Any) -> tuple[Source, Block]:
+        source = lazy_source(self, X, y, weight, self._again, supervised=True)
+        self._target_shape = source.y.shape[1:]
+        y = source.y.converted(lambda t: t.reshape(len(t), -1).astype(np.float64))
+        return source, Block(source.X, y, source.weight)
+
     def _checked(self, X: Any, y: Any, weight: Any, reset: bool) -> Block:
         if y is None:
-            raise ValueError(
-                "KernelRegressor requires y to be passed, but the target y is None."
-            )
+            raise missing_target(self)
         X, y = checked_rows(self, X, y, reset=reset, multi_output=True, y_numeric=True)
         weight = check_weight(type(self).__name__, weight, X)
         shape = y.shape[1:]
@@ -228,15 +247,17 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         else:
             transformer = given_features(self, canonical(*first).n_rows, rng)
         report(f"map: {transformer}")
-        target = y[:, 0] if self._flat else y
+        lazy = isinstance(y, LazyRows)
+        target = y[:, 0] if self._flat and not lazy else y
         return fit_transformer(transformer, X, target, weight)
 
     def _learn(self, parts: Training) -> Linear:
         name, loss = type(self).__name__, Squared()
+        n_outputs = int(np.prod(self._target_shape))
         if fits_moments(parts.raw):
-            sums = sums_of(loss, parts.rows, np.dtype(self.gram))
+            dtype = np.dtype(self.gram)
+            sums = sums_of(loss, parts.rows, n_outputs, dtype, self.alpha)
             return solve_ridge(sums, self.alpha, name, self.fit_intercept)
-        first = next(iter(parts.rows.source.blocks(1)))
         return solve_newton(
             loss,
             parts.rows,
@@ -244,22 +265,12 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             self.alpha,
             name,
             intercept=self.fit_intercept,
-            n_outputs=first.y.shape[1],
+            n_outputs=n_outputs,
             tol=CG_TOL,
             max_iter=20,
             report=reporter(self),
+            checkpoint=parts.checkpoint,
         )
-
-    def _fit_once(self, X: Blocks) -> Self:
-        """A stream that passes only once: moments block by block."""
-        self._incremental = None
-        for item in X:
-            if _num_samples(item[0]):
-                self._add(self._checked(*item, not self._begun))
-        if not self._begun:
-            raise ValueError("blocks: there are no rows.")
-        self._incremental = None
-        return self
 
     @property
     def _begun(self) -> bool:

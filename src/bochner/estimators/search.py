@@ -22,8 +22,10 @@ from .._columns import columns_of
 from .._distances import as_float64, distances, middle
 from .._progress import Report
 from .._random import Stream
+from ..execution.sources import ArraySource
 from ..kernels import Gaussian
 from ..linear.losses import signs
+from ..nystroem import Nystroem
 from .leave_one_out import ROWS, hinge
 from .training import deviations
 
@@ -58,10 +60,18 @@ class Scaled:
         return gamma if self.divisor is None else gamma / self.divisor**2
 
 
+def default_map(n_components: int, gamma: Any, random_state: int | None) -> Nystroem:
+    """What classifiers learn on unless told otherwise."""
+    return Nystroem(
+        n_components, gamma=gamma, landmarks="margin", random_state=random_state
+    )
+
+
 def search_bandwidth(
-    X: Any, y: np.ndarray, weight: Any, n_classes: int, report: Report
+    rows: ArraySource, n_classes: int, report: Report
 ) -> tuple[Any, float | None]:
-    """γ of a Gaussian kernel for rows X with class numbers y, and α where rows tell."""
+    """γ of a Gaussian kernel for rows with class numbers, and α where rows tell."""
+    X, y, weight = rows.X, rows.y, rows.weight
     places = Stream(0).child("search").subset(X.shape[0], ROWS)
     w = np.ones(len(places)) if weight is None else weight[places]
     T = signs(y[places], n_classes, np.float64)

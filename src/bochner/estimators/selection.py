@@ -13,7 +13,7 @@ import numpy as np
 from scipy import linalg, sparse
 
 from .._random import Stream
-from ..execution.features import FeatureRows, KeptRows, RawFeatures
+from ..execution.features import KeptRows, RawFeatures
 from ..linear.losses import Loss, SquaredHinge
 from ..linear.newton import newton
 from ..linear.rows import mixed, scores
@@ -36,7 +36,7 @@ PATIENCE = 2
 
 
 def select_alpha(
-    loss: Loss, rows: FeatureRows, raw: RawFeatures, candidates: Any, intercept: bool
+    loss: Loss, rows: Any, raw: RawFeatures, candidates: Any, intercept: bool
 ) -> float:
     """The largest candidate whose validated loss is about the least."""
     if isinstance(loss, SquaredHinge):

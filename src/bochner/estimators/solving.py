@@ -11,7 +11,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .._progress import Report
 from .._validation import check_positive, check_positive_array
-from ..execution.features import FeatureRows, RawFeatures
+from ..execution.checkpoint import Checkpoint
+from ..execution.features import RawFeatures
 from ..linear.losses import Loss
 from ..linear.moments import Moments
 from ..linear.newton import newton
@@ -22,7 +23,7 @@ from ..linear.preconditioner import (
     preconditioner,
 )
 from ..linear.ridge import RidgePath
-from ..linear.rows import mixed
+from ..linear.rows import Chunk, Rows, mixed
 from ..linear.sample import RowSample
 from .selection import select_alpha
 
@@ -67,17 +68,27 @@ class Sums:
     """All that ridge keeps of a stream: moments, and rows to choose α by."""
 
     moments: Moments
-    sample: RowSample
+    sample: RowSample | None
 
     @classmethod
-    def zero(cls, n_columns: int, n_targets: int) -> Sums:
-        """Of no rows."""
-        return cls(Moments.zero(n_columns, n_targets), RowSample())
+    def zero(
+        cls, n_columns: int, n_targets: int, place: int = 0, sampled: bool = True
+    ) -> Sums:
+        """Of no rows, the next of which is at this place."""
+        sample = RowSample(seen=place) if sampled else None
+        return cls(Moments.zero(n_columns, n_targets), sample)
 
     def add(self, F: Any, T: np.ndarray, weight: Any, dtype: Any) -> None:
         """Take in rows."""
         self.moments.add(F, T, weight, dtype)
-        self.sample.add(F, T, weight)
+        if self.sample is not None:
+            self.sample.add(F, T, weight)
+
+    def merge(self, other: Sums) -> None:
+        """Take in the rows of another."""
+        self.moments.merge(other.moments)
+        if self.sample is not None and other.sample is not None:
+            self.sample.merge(other.sample)
 
 
 def solve_ridge(
@@ -86,21 +97,23 @@ def solve_ridge(
     """Least squares from sums; α by exact leave-one-out unless fixed."""
     fixed, candidates = check_alpha(owner, alpha)
     path = RidgePath(sums.moments, intercept, size)
-    best = path.best(sums.sample, candidates) if fixed is None else fixed
-    B, constant = path.coefficients(best)
-    return Linear(B, constant, best, path=path)
+    if fixed is None:
+        assert sums.sample is not None
+        fixed = path.best(sums.sample, candidates)
+    B, constant = path.coefficients(fixed)
+    return Linear(B, constant, fixed, path=path)
 
 
-def sums_of(loss: Loss, rows: FeatureRows, dtype: Any) -> Sums:
-    """One pass over the rows."""
-    sums: Sums | None = None
-    for F, y, weight in rows.chunks():
-        T = loss.encode(y, np.float64)
-        if sums is None:
-            sums = Sums.zero(F.shape[1], T.shape[1])
-        sums.add(mixed(F, rows.mixing), T, weight, dtype)
-    assert sums is not None
-    return sums
+def sums_of(loss: Loss, rows: Rows, n_outputs: int, dtype: Any, alpha: Any) -> Sums:
+    """One pass over the rows; a sample of them only where α is to be chosen by it."""
+    n_columns, mixing = rows.n_columns, rows.mixing
+    sampled = isinstance(alpha, str) or np.ndim(alpha) > 0
+
+    def add(sums: Sums, chunk: Chunk) -> None:
+        T = loss.encode(chunk.y, np.float64)
+        sums.add(mixed(chunk.F, mixing), T, chunk.weight, dtype)
+
+    return rows.fold(lambda place: Sums.zero(n_columns, n_outputs, place, sampled), add)
 
 
 def fits_moments(raw: RawFeatures) -> bool:
@@ -110,7 +123,7 @@ def fits_moments(raw: RawFeatures) -> bool:
 
 def solve_newton(
     loss: Loss,
-    rows: FeatureRows,
+    rows: Rows,
     raw: RawFeatures,
     alpha: Any,
     owner: str,
@@ -120,6 +133,7 @@ def solve_newton(
     tol: float,
     max_iter: int,
     report: Report,
+    checkpoint: Checkpoint,
     start: np.ndarray | None = None,
 ) -> Linear:
     """Any loss in passes over the rows; α by validation unless fixed."""
@@ -129,23 +143,30 @@ def solve_newton(
     asked = SAMPLE * size if size <= FACTORED_COLUMNS else SAMPLED_ROWS
     rows.sample(max(asked, rows.n_rows // START_SHARE))
     if fixed is None:
-        fixed = select_alpha(loss, rows, raw, candidates, intercept)
+        fixed = checkpoint.once(
+            "alpha", lambda: select_alpha(loss, rows, raw, candidates, intercept)
+        )
         report(f"penalty: α = {fixed:g} by validation")
     P = preconditioner(loss, rows, fixed, size)
     control: Any = {"max_iter": max_iter, "report": report, "precondition": P}
+    resumed = checkpoint.get("newton")
     if start is None:
         start = np.zeros((size, n_outputs))
-        for n in (rows.n_rows // START_SHARE**2, rows.n_rows // START_SHARE):
-            if 2 * n >= size:
-                report(f"start: {n} rows")
-                part = rows.sample(n)
-                found = newton(loss, part, fixed, start, tol=START_TOL, **control)
-                # what a part separates for good may be far from the whole's solution
-                start = found.B if found.gain <= START_TOL else start
+        if resumed is None:
+            start = _start(loss, rows, fixed, start, control)
     small = rows.n_rows * size <= SMALL
     aim = min(tol, SMALL_TOL[rows.dtype.name]) if small else tol
     report(f"all {rows.n_rows} rows")
-    found = newton(loss, rows, fixed, start, tol=aim, **control)
+    found = newton(
+        loss,
+        rows,
+        fixed,
+        start,
+        tol=aim,
+        resumed=resumed,
+        save=lambda state: checkpoint.save(newton=state),
+        **control,
+    )
     if found.gain > tol:
         warnings.warn(
             f"{owner}: not converged after max_iter={max_iter} Newton steps; raise "
@@ -155,3 +176,17 @@ def solve_newton(
         )
     m = raw.n_columns
     return Linear(found.B[:m], found.B[m:].sum(axis=0), fixed, found.n_iter)
+
+
+def _start(
+    loss: Loss, rows: Rows, alpha: float, start: np.ndarray, control: Any
+) -> np.ndarray:
+    """Coefficients of a sixteenth of the rows, then of a quarter, to begin with."""
+    for n in (rows.n_rows // START_SHARE**2, rows.n_rows // START_SHARE):
+        if 2 * n >= len(start):
+            part = rows.sample(n)
+            control["report"](f"start: {part.n_rows} rows")
+            found = newton(loss, part, alpha, start, tol=START_TOL, **control)
+            # what a part separates for good may be far from the whole's solution
+            start = found.B if found.gain <= START_TOL else start
+    return start

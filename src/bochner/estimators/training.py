@@ -13,20 +13,20 @@ from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils import assert_all_finite
-from sklearn.utils.validation import (
-    _num_samples,
-    has_fit_parameter,
-    validate_data,
-)
+from sklearn.utils.validation import has_fit_parameter, validate_data
 
 from .._distances import as_float64
+from .._lazy import LazyRows
+from .._progress import reporter, silent
 from .._random import Stream, as_stream
+from .._transformer import RowTransformer
 from .._validation import FLOATS, check_count
-from ..execution.blocks import Blocks
+from ..execution.checkpoint import Checkpoint
 from ..execution.features import (
     CHUNK_BYTES,
     FeatureRows,
     RawFeatures,
+    feature_rows,
     raw_features,
 )
 from ..execution.memory import budget, readable
@@ -83,29 +83,14 @@ def canonical(X: Any, y: np.ndarray, weight: np.ndarray | None) -> ArraySource:
     n = X.shape[0]
     if n > SORTED_ROWS:
         return ArraySource(X, y, weight)
+    if isinstance(X, LazyRows):
+        X, y = X[:], y[:]
     targets = y.reshape(n, -1).astype(np.float64)
     table = sparse.hstack([X, targets]).tocsr() if sparse.issparse(X) else None
     first, inverse = distinct(np.column_stack([X, targets]) if table is None else table)
     w = np.bincount(inverse, weights=np.ones(n) if weight is None else weight)
     # all weights one: the same as none, and faster
     return ArraySource(X[first], y[first], None if (w == 1).all() else w)
-
-
-def first_look(
-    source: Blocks, check: Callable[[Any, Any, Any, bool], Block]
-) -> tuple[Block, list, int]:
-    """The first block, (y, weight) of all, and the number of rows: one pass."""
-    first, targets, n_rows = None, [], 0
-    for X, y, weight in source:
-        if not _num_samples(X):
-            continue
-        block = check(X, y, weight, first is None)
-        first = block if first is None else first
-        targets.append((block.y, block.weight))
-        n_rows += block.X.shape[0]
-    if first is None or not n_rows:
-        raise ValueError("blocks: there are no rows.")
-    return first, targets, n_rows
 
 
 def rng_of(owner: Any) -> Stream | None:
@@ -120,26 +105,28 @@ def seed(rng: Stream | None, role: str) -> int | None:
 
 @dataclass
 class Training:
-    """A fitted map and its rows of features."""
+    """A fitted map, its rows of features, and where a fit leaves its state."""
 
     transformer: Any
     raw: RawFeatures
-    rows: FeatureRows
+    rows: Any  # Rows
+    source: Source
+    checkpoint: Checkpoint
 
 
-def moment_bytes(n_rows: int, n_columns: int) -> int:
+def moment_bytes(source: Source, n_columns: int) -> int:
     """What moments of so many columns take, with their factorisation."""
     return FIXED_BYTES * n_columns**2
 
 
-def solver_bytes(n_rows: int, n_columns: int) -> int:
+def solver_bytes(source: Source, n_columns: int) -> int:
     """What solvers take beside features: moments, or past their reach a sample's Gram.
 
     The sampled rows themselves are among the features that are kept.
     """
     if n_columns <= FACTORED_COLUMNS:
-        return moment_bytes(n_rows, n_columns)
-    return FIXED_BYTES * min(n_rows, SAMPLED_ROWS) ** 2
+        return moment_bytes(source, n_columns)
+    return FIXED_BYTES * min(source.n_rows, SAMPLED_ROWS) ** 2
 
 
 def training(
@@ -147,17 +134,18 @@ def training(
     source: Source,
     transformer: Any,
     first: Block,
-    fixed: Callable[[int, int], int] = solver_bytes,
+    fixed: Callable[[Source, int], int] = solver_bytes,
+    checkpoint: Checkpoint | None = None,
 ) -> Training:
     """Rows of features under the owner's memory budget.
 
-    `fixed`: bytes that the learner takes beside them, for so many rows and columns.
+    `fixed`: bytes that the learner takes beside them, for these rows and so many
+    columns.
     """
+    checkpoint = Checkpoint(None) if checkpoint is None else checkpoint
     raw = raw_features(transformer, first.X)
     total = budget(type(owner).__name__, owner.memory)
-    needed = (
-        fixed(source.n_rows, raw.n_columns) + 64 * raw.n_columns * raw.dtype.itemsize
-    )
+    needed = fixed(source, raw.n_columns) + 64 * raw.n_columns * raw.dtype.itemsize
     if owner.memory is not None and needed > total:
         raise ValueError(
             f"{type(owner).__name__}: memory={owner.memory!r} is too little for "
@@ -165,7 +153,9 @@ def training(
             "or use fewer features."
         )
     left = max(total - needed, total // 4)
-    return Training(transformer, raw, FeatureRows(source, raw, left))
+    report = reporter(owner) if hasattr(owner, "verbose") else silent
+    rows = feature_rows(source, raw, left, report, checkpoint)
+    return Training(transformer, raw, rows, source, checkpoint)
 
 
 def default_size(owner: Any, n: int) -> int:
@@ -249,6 +239,10 @@ def fit_transformer(transformer: Any, X: Any, y: Any, weight: Any) -> Any:
     """Fit the map on rows of positive weight, with weights where it takes them."""
     if isinstance(transformer, FrozenEstimator):
         return transformer
+    if isinstance(X, LazyRows) and not isinstance(transformer, RowTransformer):
+        X, places = X.sample()
+        y = None if y is None else y[places]
+        weight = None if weight is None else weight[places]
     if weight is None:
         return transformer.fit(X, y)
     kept = np.flatnonzero(weight)

@@ -4,6 +4,7 @@
 features that are kept under a memory budget or made anew, `memory` sets the budget.
 """
 
-from .blocks import Blocks, blocks
+from .blocks import blocks
+from .stream import Blocks
 
 __all__ = ["Blocks", "blocks"]

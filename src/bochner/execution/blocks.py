@@ -1,58 +1,62 @@
-"""`blocks`: any stream of rows as something that can be walked again and again."""
+"""`blocks`: rows from whatever holds them, as a stream of blocks."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from typing import Any
 
-from sklearn.utils.validation import _num_samples
-
 from .._validation import check_count
-
-ROWS = 65_536
-"""Rows of a block where nothing else is asked for."""
-
-
-class Blocks:
-    """A re-iterable of (X, y) or (X, y, sample_weight) blocks.
-
-    Parameters
-    ----------
-    open : callable
-        Returns a fresh iterator over blocks.
-    once : bool
-        Whether it can be called only once.
-    """
-
-    def __init__(self, open: Callable[[], Iterator[Any]], once: bool = False) -> None:
-        self._open = open
-        self.once = once
-        self._walked = False
-
-    def __iter__(self) -> Iterator[tuple[Any, Any, Any]]:
-        if self.once and self._walked:
-            raise ValueError(
-                "blocks: this source is an iterator, which can be walked only once, "
-                "and more than one pass is needed. Give a list of blocks, or a "
-                "function that returns a fresh iterator."
-            )
-        self._walked = True
-        for item in self._open():
-            yield _triple(item)
+from .files import file_blocks, frame_blocks, is_files
+from .stream import Blocks, cut
+from .tables import Reading
 
 
-def blocks(source: Any, *, target: Any = None, rows: int | None = None) -> Blocks:
-    """Blocks of rows for `fit`, from arrays, iterables or a function.
+def blocks(
+    source: Any,
+    *,
+    target: Any = None,
+    rows: int | None = None,
+    columns: Any = None,
+    weight: Any = None,
+    hashed: int | None = None,
+    names: Any = None,
+    n_features: int | None = None,
+    format: str | None = None,
+) -> Blocks:
+    """Blocks of rows for `fit`, from arrays, files, iterables or a function.
+
+    Files are read block by block, the next one while a learner works on the last:
+    Parquet and CSV (with pyarrow, the extra "dask"; compressed CSV too), svmlight,
+    `.npy` (mapped into memory) and `.npz`.
 
     Parameters
     ----------
-    source : array, CSR matrix, frame, iterable or callable
-        Rows; or blocks, each X, (X, y) or (X, y, sample_weight); or a function that
-        returns a fresh iterator over such blocks, for data that does not fit.
-    target : array, optional
-        y beside an array of rows.
+    source : array, CSR matrix, frame, path, iterable or callable
+        Rows; or a file, a folder of files, a pattern such as "day-*.parquet" or a list
+        of files; or blocks, each X, (X, y) or (X, y, sample_weight); or a function that
+        returns a fresh iterator over such blocks.
+    target : name or array, optional
+        The column of a table or entry of an `.npz` file (by default "y") that is the
+        target, or y beside an array or `.npy` file (there also a path). svmlight files
+        have their own.
     rows : int, optional
-        Rows of a block cut from an array.
+        Rows of a block cut from an array or file: by default 65,536, or what fits 128
+        MiB.
+    columns : list of names, optional
+        Columns of a table that are features: by default all others.
+    weight : name or array, optional
+        Sample weights, as `target`.
+    hashed : int, optional
+        Hash all columns of a table to so many sparse ones, by scikit-learn's
+        `FeatureHasher`: a text t in column c is the feature "c=t", a number its own
+        value, what is missing is zero. Without it text is refused.
+    names : list of names, optional
+        Columns of a CSV file that has no header.
+    n_features : int, optional
+        Columns of svmlight files, whose indices then begin at 1: spares a pass that
+        finds out.
+    format : name, optional
+        "parquet", "csv", "tsv", "svmlight", "npy" or "npz", where a file's name does
+        not tell.
 
     Returns
     -------
@@ -70,40 +74,28 @@ def blocks(source: Any, *, target: Any = None, rows: int | None = None) -> Block
     """
     if isinstance(source, Blocks):
         return source
+    if rows is not None:
+        check_count("blocks", "rows", rows)
+    reading = Reading(target, weight, columns, hashed, names, n_features, rows)
+    if is_files(source):
+        return file_blocks(source, reading, format)
+    if reading.is_of_tables and hasattr(source, "columns"):
+        return frame_blocks(source, reading)
+    reading.check_unused(format)
     if hasattr(source, "shape"):
-        return Blocks(lambda: _cut(source, target, rows))
-    if target is not None:
+        return Blocks(
+            lambda: cut(source, target, weight, rows), n_rows=lambda: source.shape[0]
+        )
+    if target is not None or weight is not None:
         raise ValueError(
-            "blocks: target belongs to an array of rows; blocks of an iterable carry "
-            "theirs, as (X, y)."
+            "blocks: target and weight belong to an array of rows or to files; blocks "
+            "of an iterable carry theirs, as (X, y) or (X, y, sample_weight)."
         )
     if callable(source):
         return Blocks(lambda: iter(source()))
-    if not hasattr(source, "__iter__") or isinstance(source, str | bytes):
+    if not hasattr(source, "__iter__") or isinstance(source, bytes):
         raise TypeError(
-            "blocks: source must be an array, an iterable of blocks, or a function "
-            f"that returns an iterator of blocks; got {source!r}."
+            "blocks: source must be an array, a path, an iterable of blocks, or a "
+            f"function that returns an iterator of blocks; got {source!r}."
         )
     return Blocks(lambda: iter(source), once=iter(source) is source)
-
-
-def _cut(X: Any, y: Any, rows: int | None) -> Iterator[tuple[Any, Any]]:
-    size = ROWS if rows is None else check_count("blocks", "rows", rows)
-    n = _num_samples(X)
-    if y is not None and len(y) != n:
-        raise ValueError(f"blocks: X has {n} rows and target has {len(y)}.")
-    take = X.iloc if hasattr(X, "iloc") else X
-    for start in range(0, n, size):
-        part = slice(start, start + size)
-        yield take[part], None if y is None else y[part]
-
-
-def _triple(item: Any) -> tuple[Any, Any, Any]:
-    if not isinstance(item, tuple):
-        return item, None, None
-    if len(item) not in (1, 2, 3):
-        raise ValueError(
-            "blocks: a block is X, (X, y) or (X, y, sample_weight); got a tuple of "
-            f"{len(item)}."
-        )
-    return (*item, None, None)[:3]

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy import sparse
 from sklearn.pipeline import Pipeline
 
+from .._progress import Pace, Report, silent
 from .._random import Stream
 from .._validation import check_rows
+from ..linear import passes
+from ..linear.losses import Loss
+from ..linear.passes import Derivative
 from ..linear.rows import Chunk
 from ..nystroem import NystroemMap
-from .sources import Source
+from .checkpoint import Checkpoint
+from .sources import ArraySource, Source
+
+T = TypeVar("T")
 
 CHUNK_BYTES = 128 << 20
 """Features of one chunk: long enough for its products, short beside the budget."""
@@ -99,6 +106,19 @@ def _check_floating(transformer: Any, F: Any) -> None:
         )
 
 
+def feature_rows(
+    source: Any,
+    features: RawFeatures,
+    budget: int,
+    report: Report,
+    checkpoint: Checkpoint,
+) -> Any:
+    """The feature rows of a source: at hand, or where the source is."""
+    if hasattr(source, "feature_rows"):
+        return source.feature_rows(features, budget, report)
+    return FeatureRows(source, features, budget, report, checkpoint)
+
+
 @dataclass
 class KeptRows:
     """Feature rows held in memory."""
@@ -123,6 +143,18 @@ class KeptRows:
     def chunks(self) -> Iterator[Chunk]:
         yield Chunk(self.F, self.y, self.weight)
 
+    def fold(self, start: Callable[[int], T], add: Callable[[T, Chunk], None]) -> T:
+        total = start(0)
+        for chunk in self.chunks():
+            add(total, chunk)
+        return total
+
+    def differentiate(self, loss: Loss, B: np.ndarray) -> Derivative:
+        return passes.differentiate(self, loss, B)
+
+    def values_along(self, loss: Loss, both: np.ndarray) -> np.ndarray:
+        return passes.values_along(self, loss, both)
+
     def take(self, places: np.ndarray) -> KeptRows:
         weight = None if self.weight is None else self.weight[places]
         return KeptRows(self.F[places], self.y[places], weight, self.mixing)
@@ -146,11 +178,17 @@ class FeatureRows:
     features : RawFeatures
     budget : int
         Bytes for features that are kept.
+    report : Report
+        Told how far a fold has come.
+    checkpoint : Checkpoint
+        Where a fold leaves its state, and goes on from.
     """
 
     source: Source
     features: RawFeatures
     budget: int
+    report: Report = silent
+    checkpoint: Checkpoint = field(default_factory=lambda: Checkpoint(None))
     _kept: dict[int, Any] = field(default_factory=dict)
     _bytes: int = 0
     _sample: KeptRows | None = None
@@ -185,12 +223,44 @@ class FeatureRows:
                 self._keep(i, F)
             yield Chunk(F, block.y, block.weight)
 
+    def fold(self, start: Callable[[int], T], add: Callable[[T, Chunk], None]) -> T:
+        """One pass that keeps nothing: `add` takes every chunk into what `start` gives.
+
+        `start` is told the place of the first row. The state is saved between blocks,
+        also where the next one cannot be read.
+        """
+        total, done, n_rows = self.checkpoint.get("fold", (None, 0, 0))
+        total = start(0) if total is None else total
+        pace = Pace(self.report, self.source.about_rows, n_rows)
+        blocks = self.source.whole(done)
+        while True:
+            try:
+                block = next(blocks, None)
+            except Exception:
+                self.checkpoint.save(fold=(total, done, n_rows))
+                raise
+            if block is None:
+                pace.close()
+                return total
+            for part in ArraySource(*block).blocks(self.chunk_rows):
+                F = self.features.make(part.X)
+                add(total, Chunk(F, part.y, part.weight))
+                pace.add(len(part.y))
+            done, n_rows = done + 1, n_rows + block.X.shape[0]
+            self.checkpoint.tick(fold=(total, done, n_rows))
+
     def _keep(self, i: int, F: Any) -> None:
         parts = (F.data, F.indices, F.indptr) if sparse.issparse(F) else (F,)
         size = sum(part.nbytes for part in parts)
         if self._bytes + size <= self._shares[0] * self.budget:
             self._kept[i] = F
             self._bytes += size
+
+    def differentiate(self, loss: Loss, B: np.ndarray) -> Derivative:
+        return passes.differentiate(self, loss, B)
+
+    def values_along(self, loss: Loss, both: np.ndarray) -> np.ndarray:
+        return passes.values_along(self, loss, both)
 
     def sample(self, n_rows: int) -> KeptRows:
         """Drawn once: later and smaller ones are parts of the first."""

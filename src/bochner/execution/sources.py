@@ -11,14 +11,14 @@ from scipy import sparse
 from sklearn.utils.validation import _num_samples
 
 from ..feature_map import rows_of
-from .blocks import Blocks
+from .stream import Blocks, Item
 
 
 class Block(NamedTuple):
     """Rows, their class numbers or targets, and their weights."""
 
     X: Any
-    y: np.ndarray
+    y: Any
     weight: np.ndarray | None
 
     def present(self) -> Block:
@@ -34,6 +34,15 @@ class Source(Protocol):
 
     @property
     def n_rows(self) -> int: ...
+
+    @property
+    def about_rows(self) -> int | None:
+        """How many there are, about, if that is known without a pass."""
+        ...
+
+    def whole(self, skip: int = 0) -> Iterator[Block]:
+        """All rows in order, in the blocks they come in, behind the first few."""
+        ...
 
     def blocks(self, rows: int) -> Iterator[Block]:
         """All rows in order, about so many at a time, cut the same way every time."""
@@ -56,6 +65,14 @@ class ArraySource:
     def n_rows(self) -> int:
         return self.X.shape[0]
 
+    @property
+    def about_rows(self) -> int:
+        return self.n_rows
+
+    def whole(self, skip: int = 0) -> Iterator[Block]:
+        if not skip:
+            yield Block(self.X, self.y, self.weight)
+
     def blocks(self, rows: int) -> Iterator[Block]:
         for start in range(0, self.n_rows, rows):
             part = slice(start, min(start + rows, self.n_rows))
@@ -67,32 +84,64 @@ class ArraySource:
         return Block(self.X[places], self.y[places], weight)
 
 
-@dataclass(frozen=True)
+@dataclass
 class BlockSource:
     """Rows of a re-iterable of blocks, each validated when it comes by."""
 
     source: Blocks
     validate: Callable[[Any, Any, Any], Block]
-    n_rows: int
+    counted: int | None = None
+
+    @property
+    def n_rows(self) -> int:
+        if self.counted is None:
+            self.counted = sum(_num_samples(item.X) for item in self.source.walk())
+        return self.counted
+
+    @property
+    def about_rows(self) -> int | None:
+        return self.source.about_rows() if self.counted is None else self.counted
+
+    def whole(self, skip: int = 0) -> Iterator[Block]:
+        for number, item in enumerate(present(self.source)):
+            if number >= skip:
+                yield validated(item, self.validate)
 
     def blocks(self, rows: int) -> Iterator[Block]:
-        for block in self._blocks():
+        for block in self.whole():
             yield from ArraySource(*block).blocks(rows)
-
-    def _blocks(self) -> Iterator[Block]:
-        for X, y, weight in self.source:
-            if _num_samples(X):
-                yield self.validate(X, y, weight)
 
     def take(self, places: np.ndarray) -> Block:
         parts, start = [], 0
-        for block in self._blocks():
+        for block in self.whole():
             stop = start + block.X.shape[0]
             inside = places[(places >= start) & (places < stop)] - start
             if len(inside):
                 parts.append(ArraySource(*block).take(inside))
             start = stop
         return join(parts)
+
+
+def present(source: Blocks) -> Iterator[Item]:
+    """The blocks that have rows."""
+    return (item for item in source.walk() if _num_samples(item.X))
+
+
+def validated(item: Item, validate: Callable[[Any, Any, Any], Block]) -> Block:
+    """A block, validated; errors say where it comes from."""
+    try:
+        return validate(item.X, item.y, item.weight)
+    except ValueError as error:
+        raise ValueError(f"{item.place}{_bad_row(item.X)}: {error}") from error
+
+
+def _bad_row(X: Any) -> str:
+    """The first row that is not finite, in words."""
+    dense = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind == "f"
+    if not dense:
+        return ""
+    bad = np.flatnonzero(~np.isfinite(X).all(axis=1))
+    return f" (number {bad[0] + 1} of them)" if len(bad) else ""
 
 
 def join(parts: list[Block]) -> Block:

@@ -7,6 +7,7 @@ of its values, its slopes ∂/∂S and the curvature that `curve` multiplies dir
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -196,3 +197,11 @@ class Multinomial:
 def log_loss(n_classes: int) -> Logistic | Multinomial:
     """The logistic loss for so many classes."""
     return Logistic() if n_classes == 2 else Multinomial(n_classes)
+
+
+LOSSES: dict[str, Callable[[int], Loss]] = {
+    "hinge": SquaredHinge,
+    "squared": Squared,
+    "log": log_loss,
+}
+"""Losses of classifiers by name, for so many classes."""

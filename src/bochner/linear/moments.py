@@ -19,20 +19,26 @@ def add_gram(
     weight: np.ndarray | None,
     *,
     intercept: bool = False,
+    beside: np.ndarray | None = None,
     dtype: Any = np.float64,
-) -> None:
+) -> np.ndarray:
     """G += FᵀWF in place, its upper triangle; G float64 in Fortran order.
 
-    With an intercept F has a further column of ones. In float32 products are half the
-    work, and exact to about 1e-6 of the largest. O(b M²) time.
+    With an intercept F has a further column of ones. Returns Fᵀ·beside of columns
+    (b, K) beside F, in float64. In float32 products are half the work, and exact to
+    about 1e-6 of the largest. O(b M²) time.
     """
     step = GRAM_ROWS[np.dtype(dtype).name]
+    beside = np.empty((F.shape[0], 0)) if beside is None else beside
+    products = np.zeros((len(G), beside.shape[1]))
     for start in range(0, F.shape[0], step):
         part = F[start : start + step]
         part = part.toarray() if sparse.issparse(part) else part
         part = part.astype(dtype, copy=False)
         if intercept:
             part = np.column_stack([part, np.ones(len(part), dtype=dtype)])
+        if beside.size:
+            products += part.T @ beside[start : start + step].astype(dtype)
         if weight is not None:
             root = np.sqrt(weight[start : start + step, None])
             part = part * root.astype(dtype)
@@ -40,6 +46,7 @@ def add_gram(
             blas.dsyrk(1.0, part.T, beta=1.0, c=G, overwrite_c=1)
         else:
             G += blas.ssyrk(1.0, part.T)
+    return products
 
 
 def mirrored(G: np.ndarray) -> np.ndarray:
@@ -96,11 +103,12 @@ class Moments:
         wT = w[:, None] * T
         self.n_rows += int((w > 0).sum())
         self.weight += float(w.sum())
-        self.f += F.T @ w
         self.t += wT.sum(axis=0)
-        self.ft += F.T @ wT
         self.tt += np.einsum("ij,ij->j", wT, T)
-        add_gram(self.ff, F, weight, dtype=dtype)
+        beside = np.column_stack([wT, w])
+        products = add_gram(self.ff, F, weight, beside=beside, dtype=dtype)
+        self.ft += products[:, :-1]
+        self.f += products[:, -1]
 
     def merge(self, other: Moments) -> None:
         """Take in the rows of another."""

@@ -16,12 +16,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from .losses import Loss
-from .moments import add_gram, solve_positive
+from .moments import solve_positive
+from .passes import STEPS, Derivative
 from .preconditioner import Preconditioner, preconditioner
-from .rows import Chunk, Rows, mixed, multiply, reduce_rows
-
-STEPS = 2.0 ** -np.array([0, 1, 2, 4, 6, 8, 10, 12])
-"""Step lengths that one pass tries."""
+from .rows import Rows, multiply
 
 CG_STEPS = {False: 40, True: 500}
 """Passes that one direction may take: a quadratic loss needs one direction only."""
@@ -36,9 +34,6 @@ DIRECT_OPERATIONS = 3e9
 STUCK = 1e-4
 """Promised gain, relative, that cannot be rounding."""
 
-NARROW_SHARE = 0.6
-"""Share of rows with curvature below which they are copied to be kept together."""
-
 TINY = np.finfo(np.float64).tiny
 
 
@@ -52,6 +47,16 @@ class Solution:
     gain: float  # of the last step, relative to the objective; 0 where none was left
 
 
+@dataclass(frozen=True)
+class State:
+    """Where the method stands between two steps: all that it needs to go on."""
+
+    B: np.ndarray
+    step: int = 0
+    left: float = np.inf
+    first: float = 0.0
+
+
 def newton(
     loss: Loss,
     rows: Rows,
@@ -62,6 +67,8 @@ def newton(
     max_iter: int,
     report: Callable[[str], None] = lambda line: None,
     precondition: Preconditioner | None = None,
+    resumed: State | None = None,
+    save: Callable[[State], None] = lambda state: None,
 ) -> Solution:
     """Minimise from `start` until a step gains less than `tol` of the objective.
 
@@ -79,16 +86,21 @@ def newton(
         Relative to the objective.
     max_iter : int
         Newton steps.
+    resumed : State, optional
+        Go on from there instead.
+    save : callable, optional
+        Told the state after every step.
     """
     problem = _Problem(loss, rows, alpha)
     if precondition is None:
         precondition = preconditioner(loss, rows, alpha, len(start))
-    B, left = start.astype(np.float64), np.inf
-    step = 0
+    state = State(start.astype(np.float64)) if resumed is None else resumed
+    problem.first = state.first
+    B, step, left = state.B, state.step, state.left
     while step < max_iter and left > tol:
         step += 1
-        value, G, curvature = problem.gradient(B)
-        D, gain = problem.direction(G, curvature, precondition)
+        value, G, at = problem.gradient(B)
+        D, gain = problem.direction(G, at, precondition)
         report(f"step {step}: objective {value.sum():.6g}, {problem.n_passes} passes")
         length = problem.line_search(B, D, value)
         B = B + length * D
@@ -96,6 +108,7 @@ def newton(
         if not length.any():
             # rounding is all that is left, unless much was promised
             return Solution(B, step, problem.n_passes, left if left > STUCK else 0.0)
+        save(State(B, step, left, problem.first))
     return Solution(B, step, problem.n_passes, left)
 
 
@@ -109,7 +122,7 @@ class _Problem:
         self._mixed = (
             None if rows.mixing is None else np.ascontiguousarray(rows.mixing.T)
         )
-        self._first = 0.0
+        self.first = 0.0  # residual of the first direction
         self.n_passes = 0
 
     def dot(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
@@ -137,44 +150,22 @@ class _Problem:
             return G
         return np.vstack([multiply(self._mixed, G[: self._m]), G[self._m :]])
 
-    def gradient(self, B: np.ndarray) -> tuple[np.ndarray, np.ndarray, list]:
-        """Objective per column, its gradient, and the curvature of every chunk."""
+    def gradient(self, B: np.ndarray) -> tuple[np.ndarray, np.ndarray, Derivative]:
+        """Objective per column, its gradient, and the derivative of the losses."""
         self.n_passes += 1
         G = self.penalised(B)
-        value = 0.5 * np.einsum("ij,ij->j", B, G)
-        slopes, curvature, inner = np.zeros_like(G), [], self.expanded(B)
-        for chunk in self._rows.chunks():
-            slope, values, bent = self._chunk_gradient(chunk, inner)
-            slopes, value = slopes + slope, value + values
-            curvature.append(bent)
-        return value, G + self.contracted(slopes), curvature
-
-    def _chunk_gradient(
-        self, chunk: Chunk, B: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        F, y, weight = chunk
-        T = self._loss.encode(y, F.dtype)
-        found: dict[int, tuple[np.ndarray, np.ndarray]] = {}
-
-        def step(block: slice, S: np.ndarray) -> np.ndarray:
-            w = None if weight is None else weight[block]
-            slopes, bent = self._loss.slopes(S, T[block], w)
-            found[block.start] = self._loss.values(S, T[block], w), bent
-            return slopes
-
-        G = reduce_rows(F, B, step)
-        ordered = [found[start] for start in sorted(found)]
-        values = np.sum([value for value, _ in ordered], axis=0)
-        return G, values, np.concatenate([bent for _, bent in ordered])
+        found = self._rows.differentiate(self._loss, self.expanded(B))
+        value = 0.5 * np.einsum("ij,ij->j", B, G) + found.values
+        return value, G + self.contracted(found.slopes), found
 
     def direction(
-        self, G: np.ndarray, curvature: list, precondition: Preconditioner
+        self, G: np.ndarray, at: Derivative, precondition: Preconditioner
     ) -> tuple[np.ndarray, np.ndarray]:
         """D with H D ≈ −G, and the gain it promises."""
         if self._is_small:
-            D = self._solved(G, curvature)
+            D = self._solved(G, at)
         else:
-            D = self._conjugate_gradients(G, curvature, precondition)
+            D = self._conjugate_gradients(G, at, precondition)
         return D, -0.5 * np.einsum("ij,ij->j", G, D)
 
     @property
@@ -182,31 +173,26 @@ class _Problem:
         size = self._rows.n_rows * self._m
         return self._loss.separable and size * self._m <= DIRECT_OPERATIONS
 
-    def _solved(self, G: np.ndarray, curvature: list) -> np.ndarray:
+    def _solved(self, G: np.ndarray, at: Derivative) -> np.ndarray:
         """Column by column by Cholesky, O(K M² (n + M))."""
         D = np.empty_like(G)
         for k in range(G.shape[1]):
-            H = np.zeros((len(G), len(G)), order="F")
-            for chunk, bent in zip(self._rows.chunks(), curvature, strict=True):
-                active = np.flatnonzero(bent[:, k])
-                F = mixed(chunk.F[active], self._mixing)
-                weight = bent[active, k].astype(np.float64)
-                add_gram(H, F, weight, intercept=len(G) > self._m)
+            H = at.hessian(k)
             H[np.arange(self._m), np.arange(self._m)] += self._alpha
             D[:, k] = -solve_positive(H, G[:, k : k + 1])[:, 0]
         return D
 
     def _conjugate_gradients(
-        self, G: np.ndarray, curvature: list, precondition: Preconditioner
+        self, G: np.ndarray, at: Derivative, precondition: Preconditioner
     ) -> np.ndarray:
-        rows, curvature = self._with_curvature(curvature)
         D, R = np.zeros_like(G), -G
         Z = precondition(R)
         Q, rz = Z, self.dot(R, Z)
-        self._first = self._first or float(rz.sum())
+        self.first = self.first or float(rz.sum())
         enough = self._forcing(rz.sum()) ** 2 * rz.sum()
         for _ in range(CG_STEPS[self._loss.quadratic]):
-            HQ = self.penalised(Q) + self._curved(rows, curvature, Q)
+            self.n_passes += 1
+            HQ = self.penalised(Q) + self.contracted(at.curved(self.expanded(Q)))
             step = _ratio(rz, self.dot(Q, HQ))
             D, R = D + step * Q, R - step * HQ
             Z = precondition(R)
@@ -220,29 +206,7 @@ class _Problem:
         """How well a direction is solved for: better and better towards the end."""
         if self._loss.quadratic:
             return FORCING[True]
-        return min(FORCING[False], (now / max(self._first, TINY)) ** 0.25)
-
-    def _with_curvature(self, curvature: list) -> tuple[Rows, list]:
-        """The rows that curve, if they are few enough to be kept by themselves."""
-        masks = [bent.any(axis=1) for bent in curvature]
-        if sum(mask.sum() for mask in masks) > NARROW_SHARE * self._rows.n_rows:
-            return self._rows, curvature
-        rows = self._rows.narrowed(masks)
-        if rows is None:
-            return self._rows, curvature
-        kept = [bent[mask] for bent, mask in zip(curvature, masks, strict=True)]
-        return rows, [np.concatenate(kept)]
-
-    def _curved(self, rows: Rows, curvature: list, Q: np.ndarray) -> np.ndarray:
-        self.n_passes += 1
-        out, inner = np.zeros_like(Q), self.expanded(Q)
-        for chunk, bent in zip(rows.chunks(), curvature, strict=True):
-
-            def step(block: slice, S: np.ndarray, bent=bent) -> np.ndarray:
-                return self._loss.curve(bent[block], S)
-
-            out += reduce_rows(chunk.F, inner, step)
-        return self.contracted(out)
+        return min(FORCING[False], (now / max(self.first, TINY)) ** 0.25)
 
     def line_search(
         self, B: np.ndarray, D: np.ndarray, value: np.ndarray
@@ -256,28 +220,11 @@ class _Problem:
         t = STEPS[:, None]
         values = 0.5 * quadratic[0] + t * quadratic[1] + 0.5 * t**2 * quadratic[2]
         both = self.expanded(np.hstack([B, D]))
-        for chunk in self._rows.chunks():
-            values = values + self._chunk_values(chunk, both)
+        values = values + self._rows.values_along(self._loss, both)
         if not self._loss.separable:
             values, value = values.sum(axis=1, keepdims=True), value.sum(keepdims=True)
         length = np.where(values.min(axis=0) < value, STEPS[values.argmin(axis=0)], 0.0)
         return np.broadcast_to(length, B.shape[1])
-
-    def _chunk_values(self, chunk: Chunk, both: np.ndarray) -> np.ndarray:
-        F, y, weight = chunk
-        T = self._loss.encode(y, F.dtype)
-        k = T.shape[1]
-        found: dict[int, np.ndarray] = {}
-
-        def step(block: slice, S: np.ndarray) -> None:
-            w = None if weight is None else weight[block]
-            tried = [S[:, :k] + F.dtype.type(t) * S[:, k:] for t in STEPS]
-            found[block.start] = np.array(
-                [self._loss.values(s, T[block], w) for s in tried]
-            )
-
-        reduce_rows(F, both, step)
-        return np.sum([found[start] for start in sorted(found)], axis=0)
 
 
 def _ratio(a: np.ndarray, b: np.ndarray) -> np.ndarray:

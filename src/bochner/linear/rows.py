@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from scipy.linalg import blas
 
 from .._threads import for_row_blocks
+
+T = TypeVar("T")
 
 STRIPS = 8
 """Parts of a chunk with a sum of their own: the result does not depend on threads."""
@@ -46,6 +48,22 @@ class Rows(Protocol):
 
     def chunks(self) -> Iterator[Chunk]:
         """The rows once, in the same chunks every time."""
+        ...
+
+    def differentiate(self, loss: Any, B: np.ndarray) -> Any:
+        """A pass: the `passes.Derivative` of Σ loss at B, (M or M + 1, K)."""
+        ...
+
+    def values_along(self, loss: Any, both: np.ndarray) -> np.ndarray:
+        """A pass: Σ loss at B + t D for all step lengths t, `both` being [B, D]."""
+        ...
+
+    def fold(self, start: Callable[[int], T], add: Callable[[T, Chunk], None]) -> T:
+        """A pass: what `add` makes of all chunks, from what `start` gives.
+
+        `start` takes the place of a first row: where rows are in several places at
+        once, each has a total of its own, and totals are merged by their `merge`.
+        """
         ...
 
     def sample(self, n_rows: int) -> Rows:

@@ -16,7 +16,8 @@ ROWS = 4096
 class RowSample:
     """The rows with the smallest keys, a key being a hash of the row's place.
 
-    Whatever the blocks, the same places are kept. Memory O(4096 M).
+    Whatever the blocks, the same places are kept. `seen` is the place of the next row.
+    Memory O(4096 M).
     """
 
     seen: int = 0
@@ -37,14 +38,19 @@ class RowSample:
         w = np.ones(len(low)) if weight is None else weight[low]
         self._join(keys[low], rows, T[low], w)
 
-    def _join(
-        self, keys: np.ndarray, F: np.ndarray, T: np.ndarray, w: np.ndarray
-    ) -> None:
+    def merge(self, other: RowSample) -> None:
+        """Take in what another has kept, of rows at other places."""
+        self.seen = max(self.seen, other.seen)
+        if other.keys is not None:
+            self._join(other.keys, other.F, other.T, other.weight)
+
+    def _join(self, keys: np.ndarray, F: Any, T: Any, w: Any) -> None:
         if self.keys is not None:
             keys = np.concatenate([self.keys, keys])
             F, T = np.concatenate([self.F, F]), np.concatenate([self.T, T])
             w = np.concatenate([self.weight, w])
-        kept = np.sort(np.argsort(keys, kind="stable")[:ROWS])
+        # in the order of their keys, whatever the order they came in
+        kept = np.argsort(keys, kind="stable")[:ROWS]
         self.keys, self.F, self.T, self.weight = keys[kept], F[kept], T[kept], w[kept]
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from .._lazy import LazyRows
 from .._random import Stream
 from ..laws import Law
 from .base import LinearMap, Projection
@@ -15,6 +16,9 @@ from .costs import BUTTERFLY_NS, CSR_NS, DENSE_BYTES, DENSE_NS
 from .dense import Dense
 from .hadamard import SORF, padded
 from .qmc import QMC
+
+SEEN_ROWS = 1000
+"""Rows of a Dask collection that tell how sparse the others are."""
 
 FEW_FEATURES = 16
 """Up to here Sobol points have the lower error, and a dense product costs no more."""
@@ -76,6 +80,8 @@ def choose(X: Any, law: Law, n_out: int, n_maps: int = 1) -> Projection:
     large = 8 * d * n_out * n_maps > DENSE_BYTES
     if not _serves(SORF, law):
         return Circulant() if large and _serves(Circulant, law) else Dense()
+    if isinstance(X, LazyRows):
+        X = X.sample(SEEN_ROWS)[0]
     filled = X.nnz / max(1, X.shape[0]) if sparse.issparse(X) else d
     each = CSR_NS if sparse.issparse(X) else DENSE_NS
     product = filled * n_out * each * WORTH

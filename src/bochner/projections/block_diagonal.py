@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
+from .._lazy import at_hand
 from .._random import Stream
 from .._validation import check_count, check_option
 from ..laws import Law
@@ -179,6 +180,7 @@ def _assemble(
 
 def _reciprocal_ranges(X: Any) -> np.ndarray:
     """1/(max − min) of each feature, 1 where it is constant."""
+    X, _ = at_hand(X)
     if sparse.issparse(X):
         spans = (X.max(axis=0) - X.min(axis=0)).toarray().ravel()
     else:

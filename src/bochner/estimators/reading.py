@@ -1,0 +1,60 @@
+"""What the user gives as a source of validated rows: streams and Dask collections."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import validate_data
+
+from ..execution.sources import Block, present, validated
+from ..execution.stream import Blocks
+
+Check = Callable[..., Block]
+"""Validates (X, y, weight); at the first block `reset` is true."""
+
+
+def missing_target(owner: Any) -> ValueError:
+    """What to raise where there is no y."""
+    name = type(owner).__name__
+    return ValueError(f"{name} requires y to be passed, but the target y is None.")
+
+
+def first_block(source: Blocks, check: Check) -> Block:
+    """The first block that has rows, validated."""
+    return validated(source.first(), partial(check, reset=True))
+
+
+def first_look(source: Blocks, check: Check) -> tuple[Block, list, int]:
+    """The first block, (y, weight) of all, and the number of rows: one pass."""
+    first, targets, n_rows = None, [], 0
+    for item in present(source):
+        block = validated(item, partial(check, reset=first is None))
+        first = block if first is None else first
+        targets.append((block.y, block.weight))
+        n_rows += block.X.shape[0]
+    if first is None:
+        raise ValueError("blocks: there are no rows.")
+    return first, targets, n_rows
+
+
+def lazy_source(
+    owner: Any,
+    X: Any,
+    y: Any,
+    weight: Any,
+    validate: Callable[[Any, Any, Any], Block],
+    supervised: bool = False,
+) -> Any:
+    """The source of a Dask collection, whose features the owner will expect."""
+    from ..execution.dask_source import (
+        dask_source,  # where X comes from, Dask is installed
+    )
+
+    names = X._meta if hasattr(X, "columns") else np.empty((0, X.shape[1]))
+    validate_data(owner, names, reset=True, skip_check_array=True)
+    if y is None and supervised:
+        raise missing_target(owner)
+    return dask_source(type(owner).__name__, X, y, weight, validate)

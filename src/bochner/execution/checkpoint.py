@@ -1,0 +1,197 @@
+"""Checkpoints: the state of a streaming fit in a file, to go on from after a kill."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import pickle
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from scipy import sparse
+
+from .._validation import check_count
+from .._version import __version__
+from .sources import Block
+
+MAGIC = b"bochner checkpoint 1\n"
+DIGEST = hashlib.sha256().digest_size
+READ_BYTES = 1 << 20
+
+UNCOUNTED = ("checkpoint", "checkpoint_every", "verbose", "memory")
+"""Parameters that a fit may be resumed with other values of."""
+
+
+class Checkpoint:
+    """State by name, kept in a file that is replaced as a whole.
+
+    The file holds a header (version, parameters of the fit, a digest of its first
+    block), the state, and a checksum of all that; it is written under another name
+    and moved. A file that is damaged, or of another fit, is refused, never read in
+    part. The state is a pickle: resume only from files that you wrote.
+
+    Parameters
+    ----------
+    path : path or None
+        None keeps state in memory alone.
+    every : int
+        Blocks between two files.
+    identity : dict
+        What must agree for a file to be resumed from.
+    """
+
+    def __init__(
+        self, path: Any, every: int = 1, identity: dict[str, str] | None = None
+    ) -> None:
+        self._path = None if path is None else Path(path)
+        self._every, self._identity = every, identity or {}
+        self._state: dict[str, Any] = {}
+        self._ticks = 0
+        if self._path is not None and self._path.exists():
+            self._state = self._read(self._path)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """State as it was saved last."""
+        return self._state.get(name, default)
+
+    def once(self, name: str, make: Callable[[], Any]) -> Any:
+        """What an earlier run has made, or what is made and saved now."""
+        if name not in self._state:
+            self.save(**{name: make()})
+        return self._state[name]
+
+    def tick(self, **state: Any) -> None:
+        """Save where as many blocks have gone by as were asked for."""
+        self._ticks += 1
+        if self._ticks % self._every == 0:
+            self.save(**state)
+
+    def save(self, **state: Any) -> None:
+        """Replace the file by one with this state."""
+        self._state.update(state)
+        if self._path is not None:
+            self._write(self._path)
+
+    def clear(self) -> None:
+        """The fit is done: nothing to go on from."""
+        self._state = {}
+        if self._path is not None:
+            self._path.unlink(missing_ok=True)
+
+    def _write(self, path: Path) -> None:
+        temporary = path.with_name(f".{path.name}.{os.getpid()}")
+        header = {"version": __version__, "fit": self._identity}
+        try:
+            with open(temporary, "wb") as file:
+                out = _Hashed(file)
+                out.write(MAGIC + json.dumps(header).encode() + b"\n")
+                pickle.dump(self._state, out, protocol=5)
+                file.write(out.digest())
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                temporary.unlink()
+            raise
+
+    def _read(self, path: Path) -> dict[str, Any]:
+        if not _is_whole(path):
+            raise ValueError(
+                f"checkpoint {str(path)!r} is damaged, or not a checkpoint (its "
+                "checksum does not agree); nothing of it was used. Delete it to start "
+                "anew, or give another name."
+            )
+        with open(path, "rb") as file:
+            file.readline()
+            header = json.loads(file.readline())
+            self._check(path, header)
+            return pickle.load(file)
+
+    def _check(self, path: Path, header: dict[str, Any]) -> None:
+        """Refuse a file of another version or another fit."""
+        if header["version"] != __version__:
+            raise ValueError(
+                f"checkpoint {str(path)!r} was written by bochner {header['version']} "
+                f"and this is {__version__}; resume with that version, or delete it "
+                "to start anew."
+            )
+        saved = header["fit"]
+        for name in sorted(saved.keys() | self._identity.keys()):
+            ours, theirs = self._identity.get(name), saved.get(name)
+            if ours != theirs:
+                raise ValueError(
+                    f"checkpoint {str(path)!r} is of another fit: {name} was {theirs} "
+                    f"and is {ours}. Delete it to start anew, or give another name."
+                )
+
+
+def checkpoint_of(owner: Any, first: Block | None) -> Checkpoint:
+    """The owner's checkpoint, for a stream of blocks that begins with `first`."""
+    name = type(owner).__name__
+    every = check_count(name, "checkpoint_every", owner.checkpoint_every)
+    if owner.checkpoint is None:
+        return Checkpoint(None)
+    if first is None:
+        raise ValueError(
+            f"{name}: checkpoint={owner.checkpoint!r} is for streams; give X as "
+            "bochner.blocks(X, target=y), or leave checkpoint=None."
+        )
+    folder = Path(owner.checkpoint).absolute().parent
+    if not folder.is_dir():
+        raise ValueError(
+            f"{name}: checkpoint={owner.checkpoint!r} cannot be written, because "
+            f"there is no folder {str(folder)!r}."
+        )
+    parameters = owner.get_params()
+    identity = {
+        key: re.sub(r" at 0x\w+", "", repr(parameters[key]))
+        for key in sorted(parameters)
+        if key not in UNCOUNTED and "__" not in key
+    }
+    identity |= {"estimator": name, "the first block": digest(first)}
+    return Checkpoint(owner.checkpoint, every, identity)
+
+
+def digest(block: Block) -> str:
+    """A few letters that tell blocks apart."""
+    found = hashlib.blake2b(digest_size=8)
+    X = block.X
+    parts = [X.data, X.indices, X.indptr] if sparse.issparse(X) else [X]
+    for part in (*parts, block.y):
+        found.update(str((part.shape, part.dtype)).encode())
+        found.update(part.tobytes())
+    return found.hexdigest()
+
+
+class _Hashed:
+    """A file to write to that knows the checksum of what went by."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file, self._hash = file, hashlib.sha256()
+
+    def write(self, data: Any) -> int:
+        self._hash.update(data)
+        return self._file.write(data)
+
+    def digest(self) -> bytes:
+        return self._hash.digest()
+
+
+def _is_whole(path: Path) -> bool:
+    """Whether the checksum behind the rest agrees with it."""
+    left = path.stat().st_size - DIGEST
+    found = hashlib.sha256()
+    with open(path, "rb") as file:
+        if left < len(MAGIC) or file.read(len(MAGIC)) != MAGIC:
+            return False
+        file.seek(0)
+        while left > 0:
+            part = file.read(min(READ_BYTES, left))
+            found.update(part)
+            left -= len(part)
+        return file.read() == found.digest()

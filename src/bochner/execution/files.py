@@ -1,0 +1,198 @@
+"""Files as blocks of rows: which format, which reader, which rows."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from . import csv_files, parquet_files, svmlight_files
+from .stream import Blocks, Item, cut
+from .tables import Plan, Reading, plan_rows
+
+FORMATS = {
+    "parquet": (".parquet", ".pq"),
+    "csv": (".csv",),
+    "tsv": (".tsv",),
+    "svmlight": (".svmlight", ".svm", ".libsvm"),
+    "npy": (".npy",),
+    "npz": (".npz",),
+}
+"""Formats and the endings of their files' names."""
+
+PACKED = (".gz", ".bz2", ".zst")
+"""Endings of compressed files, which CSV and svmlight (not .zst) may be."""
+
+TABLES = {
+    "parquet": parquet_files,
+    "csv": csv_files,
+    "tsv": csv_files,
+}
+"""Readers of tables: `schema(path, reading)`, `tables(path, plan, reading)` and
+`about_rows(path)`."""
+
+
+def is_files(source: Any) -> bool:
+    """Whether a source is a path, a pattern, or a list of them."""
+    if isinstance(source, list | tuple):
+        return bool(source) and all(isinstance(s, str | os.PathLike) for s in source)
+    return isinstance(source, str | os.PathLike)
+
+
+def file_blocks(source: Any, reading: Reading, format: str | None) -> Blocks:
+    """Blocks of one or more files of the same format, in order."""
+    paths = _paths(source)
+    formats = {_format(path) for path in paths} if format is None else {format}
+    if len(formats) > 1 or not formats <= FORMATS.keys():
+        raise ValueError(
+            f"blocks: format must be one of {', '.join(FORMATS)}, the same for all "
+            f"files; got {', '.join(sorted(formats))}."
+        )
+    kind = formats.pop()
+    if kind in TABLES:
+        module = TABLES[kind]
+        return _ahead(lambda: _table_items(paths, module, reading), paths, module)
+    if kind == "svmlight":
+        read = svmlight_files.Reader(paths, reading)
+        return _ahead(read.items, paths, svmlight_files)
+    load = _npy if kind == "npy" else _npz
+    return Blocks(lambda: _array_items(paths, load, reading), ahead=True)
+
+
+def frame_blocks(frame: Any, reading: Reading) -> Blocks:
+    """Blocks of a pandas or polars frame, its columns by name."""
+    import pyarrow as pa
+
+    table = frame.to_arrow() if hasattr(frame, "to_arrow") else None
+    if table is None:
+        table = pa.Table.from_pandas(frame, preserve_index=False)
+    plan = Plan.of(table.schema, reading, "the frame")
+
+    def read() -> Iterator[Item]:
+        size = plan_rows(plan, reading)
+        for start in range(0, table.num_rows, size):
+            yield plan.item(table.slice(start, size), "the frame", start)
+
+    return Blocks(read, n_rows=lambda: table.num_rows)
+
+
+def _ahead(
+    read: Callable[[], Iterator[Item]], paths: list[Path], module: Any
+) -> Blocks:
+    return Blocks(read, n_rows=lambda: sum(map(module.about_rows, paths)), ahead=True)
+
+
+def _paths(source: Any) -> list[Path]:
+    found: list[Path] = []
+    for given in source if isinstance(source, list | tuple) else [source]:
+        path = Path(given)
+        if path.is_dir():
+            inside = sorted(p for p in path.iterdir() if _ending(p) is not None)
+        elif path.exists():
+            inside = [path]
+        else:
+            inside = sorted(map(Path, glob.glob(str(given))))
+        if not inside:
+            what = "file of a known format in" if path.is_dir() else "file"
+            raise FileNotFoundError(f"blocks: there is no {what} {str(given)!r}.")
+        found += inside
+    return found
+
+
+def _ending(path: Path) -> str | None:
+    """The format that a file's name tells."""
+    name = path.name.lower()
+    for packed in PACKED:
+        name = name.removesuffix(packed)
+    for kind, endings in FORMATS.items():
+        if name.endswith(endings):
+            return kind
+    return None
+
+
+def _format(path: Path) -> str:
+    kind = _ending(path)
+    if kind is None:
+        known = ", ".join(e for endings in FORMATS.values() for e in endings)
+        raise ValueError(
+            f"blocks: the name of {str(path)!r} does not tell its format (known "
+            f"endings: {known}); say format='csv', 'svmlight', …"
+        )
+    return kind
+
+
+def _table_items(paths: list[Path], module: Any, reading: Reading) -> Iterator[Item]:
+    plan: Plan | None = None
+    for path in paths:
+        schema = module.schema(path, reading)
+        if plan is None:
+            plan = Plan.of(schema, reading, path.name)
+        else:
+            plan.check(schema, path.name)
+        start = 0
+        for table in module.tables(path, plan, reading):
+            yield plan.item(table, path.name, start)
+            start += table.num_rows
+
+
+def _array_items(
+    paths: list[Path], load: Callable[[Path, Reading], tuple], reading: Reading
+) -> Iterator[Item]:
+    for path in paths:
+        X, y, weight = load(path, reading)
+        for item in cut(X, y, weight, reading.rows):
+            yield item._replace(place=f"{path.name}, {item.place}")
+
+
+def _npy(path: Path, reading: Reading) -> tuple[Any, Any, Any]:
+    X = np.load(path, mmap_mode="r")
+    return X, _beside(reading.target), _beside(reading.weight)
+
+
+def _beside(values: Any) -> Any:
+    """Values given as they are, or as the path of an `.npy` file."""
+    if isinstance(values, str | os.PathLike):
+        return np.load(values, mmap_mode="r")
+    return values
+
+
+def _npz(path: Path, reading: Reading) -> tuple[Any, Any, Any]:
+    """Entries of an `.npz` file, or the CSR matrix that SciPy has saved in one."""
+    with np.load(path) as entries:
+        names = set(entries.files)
+        if {"indices", "indptr", "data"} <= names:
+            X: Any = sparse.load_npz(path).tocsr()
+            return X, _beside(reading.target), _beside(reading.weight)
+        target = reading.target
+        if target is None and "y" in names:
+            target = "y"
+        values = [_entry(entries, n, path) for n in (target, reading.weight)]
+        left = names - {n for n in (target, reading.weight) if isinstance(n, str)}
+        name = "X" if "X" in left else _only(left, path)
+        return (entries[name], *values)
+
+
+def _entry(entries: Any, value: Any, path: Path) -> Any:
+    """An entry by name, or values as they are."""
+    if not isinstance(value, str):
+        return value
+    if value not in entries.files:
+        raise ValueError(
+            f"blocks: {path.name} has no entry {value!r}; its entries are "
+            f"{', '.join(sorted(entries.files))}."
+        )
+    return entries[value]
+
+
+def _only(names: set[str], path: Path) -> str:
+    if len(names) != 1:
+        raise ValueError(
+            f"blocks: {path.name} must have an entry 'X', or only one that is not the "
+            f"target; got {', '.join(sorted(names)) or 'none'}."
+        )
+    return next(iter(names))

@@ -1,0 +1,140 @@
+"""A stream of blocks that can be walked again and again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import _num_samples
+
+from .prefetch import prefetched
+
+ROWS = 65_536
+"""Rows of a block where nothing else is asked for, and wide ones do not forbid it."""
+
+BLOCK_BYTES = 128 << 20
+"""Bytes of a block of rows, about, at most."""
+
+
+class Item(NamedTuple):
+    """A block as a source gives it, and where it comes from, for messages."""
+
+    X: Any
+    y: Any = None
+    weight: Any = None
+    place: str = ""
+
+
+class Blocks:
+    """A re-iterable of (X, y) blocks, or (X, y, sample_weight) where there are weights.
+
+    Parameters
+    ----------
+    open : callable
+        Returns a fresh iterator over blocks.
+    once : bool
+        Whether it can be called only once.
+    n_rows : callable, optional
+        How many rows there are, about, where that is known without a pass.
+    ahead : bool
+        Read the next block while one is worked on.
+    """
+
+    def __init__(
+        self,
+        open: Callable[[], Iterator[Any]],
+        once: bool = False,
+        n_rows: Callable[[], int | None] = lambda: None,
+        ahead: bool = False,
+    ) -> None:
+        self._open = open
+        self.once = once
+        self.about_rows = n_rows
+        self._ahead = ahead
+        self._head: list[Item] = []
+        self._rest: Iterator[Item] | None = None
+
+    def __iter__(self) -> Iterator[tuple]:
+        for X, y, weight, _ in self.walk():
+            yield (X, y) if weight is None else (X, y, weight)
+
+    def walk(self) -> Iterator[Item]:
+        """The blocks with their places."""
+        if not self.once:
+            return self._items()
+        if self._rest is None:
+            self._rest = self._items()
+        elif not self._head:
+            raise ValueError(
+                "blocks: this source is an iterator, which can be walked only once, "
+                "and more than one pass is needed. Give a list of blocks, or a "
+                "function that returns a fresh iterator."
+            )
+        return self._resumed()
+
+    def first(self) -> Item:
+        """The first block that has rows; a later walk gives it too."""
+        if not self.once:
+            found = next((item for item in self.walk() if _num_samples(item.X)), None)
+        else:
+            self._rest = self._items()
+            found = next((item for item in self._rest if _num_samples(item.X)), None)
+            self._head = [] if found is None else [found]
+        if found is None:
+            raise ValueError("blocks: there are no rows.")
+        return found
+
+    def _resumed(self) -> Iterator[Item]:
+        head, self._head = self._head, []
+        yield from head
+        yield from self._rest or ()
+
+    def _items(self) -> Iterator[Item]:
+        raw = prefetched(self._open()) if self._ahead else self._open()
+        for number, item in enumerate(raw, start=1):
+            yield item if isinstance(item, Item) else _item(item, f"block {number}")
+
+
+def block_rows(rows: int | None, bytes_a_row: float) -> int:
+    """Rows of a block: as asked for, or as many as fit."""
+    if rows is not None:
+        return rows
+    return int(min(ROWS, max(1, BLOCK_BYTES // max(bytes_a_row, 1))))
+
+
+def row_bytes(X: Any) -> float:
+    """Bytes that a row of an array, CSR matrix or frame takes."""
+    if sparse.issparse(X):
+        return X.data.itemsize * 2 * X.nnz / max(1, X.shape[0])
+    return getattr(getattr(X, "dtype", None), "itemsize", 8) * X.shape[1]
+
+
+def cut(X: Any, y: Any, weight: Any, rows: int | None) -> Iterator[Item]:
+    size = block_rows(rows, row_bytes(X))
+    n = _num_samples(X)
+    for name, values in (("target", y), ("weight", weight)):
+        if values is not None and len(values) != n:
+            raise ValueError(f"blocks: X has {n} rows and {name} has {len(values)}.")
+    take = X.iloc if hasattr(X, "iloc") else X
+    for start in range(0, n, size):
+        part = slice(start, start + size)
+        place = f"rows {start + 1} to {min(start + size, n)}"
+        yield Item(take[part], _part(y, part), _part(weight, part), place)
+
+
+def _part(values: Any, part: slice) -> Any:
+    return None if values is None else np.asarray(values)[part]
+
+
+def _item(item: Any, place: str) -> Item:
+    if not isinstance(item, tuple):
+        return Item(item, None, None, place)
+    if len(item) not in (1, 2, 3):
+        raise ValueError(
+            "blocks: a block is X, (X, y) or (X, y, sample_weight); got a tuple of "
+            f"{len(item)}."
+        )
+    X, y, weight = (*item, None, None)[:3]
+    return Item(X, y, weight, place)

@@ -1,0 +1,249 @@
+"""Tables to rows: columns by name, numbers as they are, text hashed."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from .stream import Item, block_rows
+
+NUMBER, TEXT = "numbers", "text"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What of a file is read: the arguments of `blocks`."""
+
+    target: Any = None
+    weight: Any = None
+    columns: Any = None
+    hashed: int | None = None
+    names: Any = None
+    n_features: int | None = None
+    rows: int | None = None
+
+    @property
+    def is_of_tables(self) -> bool:
+        """Whether it speaks of columns by name."""
+        named = isinstance(self.target, str) or isinstance(self.weight, str)
+        return named or self.columns is not None or self.hashed is not None
+
+    def check_unused(self, format: str | None) -> None:
+        """Refuse what only files and tables have."""
+        given = {
+            "columns": self.columns,
+            "hashed": self.hashed,
+            "names": self.names,
+            "n_features": self.n_features,
+            "format": format,
+        }
+        for name, value in given.items():
+            if value is not None:
+                raise ValueError(
+                    f"blocks: {name}={value!r} is for files and frames; this source "
+                    "has blocks as they are."
+                )
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The columns of a table: which are features, of what kind, and which are not."""
+
+    features: tuple[str, ...]
+    kinds: tuple[str, ...]
+    target: str | None
+    weight: str | None
+    hashed: int | None
+    all_named: bool
+
+    @classmethod
+    def of(cls, schema: Any, reading: Reading, place: str) -> Plan:
+        """For tables like the one of this schema."""
+        others = [n for n in (reading.target, reading.weight) if n is not None]
+        features = reading.columns
+        if features is None:
+            features = [name for name in schema.names if name not in others]
+        for name in (*features, *others):
+            if name not in schema.names:
+                raise ValueError(
+                    f"blocks: {place} has no column {name!r}{_near(name, schema.names)}"
+                    f"; its columns are {_listed(schema.names)}."
+                )
+        if not features:
+            raise ValueError(f"blocks: {place} has no columns left to be features.")
+        kinds = tuple(_kind(schema.field(name), place) for name in features)
+        return cls(
+            tuple(features),
+            kinds,
+            reading.target,
+            reading.weight,
+            reading.hashed,
+            reading.columns is not None,
+        )
+
+    @property
+    def names(self) -> list[str]:
+        """All columns that are read."""
+        more = [name for name in (self.target, self.weight) if name is not None]
+        return [*self.features, *more]
+
+    def check(self, schema: Any, place: str) -> None:
+        """Refuse a file whose columns are not those of the first."""
+        missing = [name for name in self.names if name not in schema.names]
+        new = [name for name in schema.names if name not in self.names]
+        if missing or (new and not self.all_named):
+            what = "lacks" if missing else "has the new column"
+            raise ValueError(
+                f"blocks: {place} {what} {_listed(missing or new)}; all files must "
+                "have the columns of the first (or name those to read in columns)."
+            )
+        for name, kind in zip(self.features, self.kinds, strict=True):
+            now = _kind(schema.field(name), place)
+            if now != kind:
+                raise ValueError(
+                    f"blocks: {place}: column {name!r} holds {now}, and held {kind} "
+                    "before."
+                )
+
+    def item(self, table: Any, file: str, start: int) -> Item:
+        """Rows of a table that begins behind row `start` of a file."""
+        place = f"{file}, rows {start + 1} to {start + table.num_rows}"
+        self._check_text(table, file, start)
+        y = None if self.target is None else _target(table, self.target, file, start)
+        w = None if self.weight is None else _numbers(table, self.weight)
+        if self.hashed is not None:
+            X: Any = hashed(table, self.features, self.kinds, self.hashed)
+        else:
+            X = np.column_stack([_numbers(table, name) for name in self.features])
+        return Item(X, y, w, place)
+
+    def _check_text(self, table: Any, file: str, start: int) -> None:
+        """Refuse text that is not to be hashed, naming the first cell."""
+        if self.hashed is not None:
+            return
+        for name, kind in zip(self.features, self.kinds, strict=True):
+            if kind == TEXT:
+                cells = table.column(name).to_pylist()
+                at = next((i for i, c in enumerate(cells) if not _is_number(c)), 0)
+                raise ValueError(
+                    f"blocks: {file}, row {start + at + 1}: column {name!r} holds "
+                    f"{cells[at]!r}, which is not a number. Hash text with "
+                    "hashed=2**20, or leave the column out of columns."
+                )
+
+
+def plan_rows(plan: Plan, reading: Reading) -> int:
+    """Rows of a block: as asked for, or as many as fit."""
+    return block_rows(reading.rows, 8 * len(plan.features))
+
+
+def hashed(
+    table: Any, names: tuple[str, ...], kinds: tuple[str, ...], n_columns: int
+) -> sparse.csr_matrix:
+    """All columns as signed hashed features, (n, n_columns) CSR.
+
+    A text t of column c is the feature "c=t"; different texts are hashed once a block.
+    """
+    from sklearn.feature_extraction import FeatureHasher  # heavy to import
+
+    hasher = FeatureHasher(n_columns, input_type="pair")
+    n, rows, indices, values = table.num_rows, [], [], []
+    for name, kind in zip(names, kinds, strict=True):
+        if kind == TEXT:
+            codes, distinct = _coded(table.column(name))
+            found = hasher.transform([(f"{name}={text}", 1.0)] for text in distinct)
+            at = np.flatnonzero(codes >= 0)
+            index, value = found.indices[codes[at]], found.data[codes[at]]
+        else:
+            numbers = _numbers(table, name).astype(np.float64)
+            at = np.flatnonzero(np.isfinite(numbers) & (numbers != 0))
+            found = hasher.transform([[(name, 1.0)]])
+            index = np.full(len(at), found.indices[0])
+            value = found.data[0] * numbers[at]
+        rows.append(at)
+        indices.append(index)
+        values.append(value)
+    where = np.concatenate(rows), np.concatenate(indices)
+    X = sparse.coo_matrix((np.concatenate(values), where), shape=(n, n_columns))
+    return X.tocsr()
+
+
+def _coded(column: Any) -> tuple[np.ndarray, list[str]]:
+    """Places of a text column's cells among its different texts, −1 where missing."""
+    import pyarrow as pa
+
+    encoded = column.combine_chunks() if hasattr(column, "combine_chunks") else column
+    if not pa.types.is_dictionary(encoded.type):
+        encoded = encoded.dictionary_encode()
+    if isinstance(encoded, pa.ChunkedArray):
+        encoded = encoded.unify_dictionaries().combine_chunks()
+    codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    return codes, [str(text) for text in encoded.dictionary.to_pylist()]
+
+
+def _kind(field: Any, place: str) -> str:
+    import pyarrow as pa
+
+    kind = field.type
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    t = pa.types
+    if t.is_integer(kind) or t.is_floating(kind) or t.is_boolean(kind):
+        return NUMBER
+    if t.is_null(kind) or t.is_decimal(kind):
+        return NUMBER
+    if t.is_string(kind) or t.is_large_string(kind) or t.is_string_view(kind):
+        return TEXT
+    raise ValueError(
+        f"blocks: {place}: column {field.name!r} holds {field.type}, which is neither "
+        "numbers nor text; leave it out of columns, or convert it first."
+    )
+
+
+def _numbers(table: Any, name: str) -> np.ndarray:
+    """A column as float32 where it is, else as float64; NaN where it is missing."""
+    import pyarrow as pa
+
+    column = table.column(name)
+    kind = pa.float32() if column.type == pa.float32() else pa.float64()
+    return column.cast(kind).to_numpy()
+
+
+def _target(table: Any, name: str, file: str, start: int) -> np.ndarray:
+    """The target: whole numbers, numbers or text; every row must have one."""
+    import pyarrow as pa
+
+    column = table.column(name)
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    missing = np.flatnonzero(column.is_null(nan_is_null=True).to_numpy())
+    if len(missing):
+        raise ValueError(
+            f"blocks: {file}, row {start + missing[0] + 1}: the target {name!r} is "
+            f"missing, as in {len(missing)} rows of this block."
+        )
+    return np.asarray(column.to_numpy())
+
+
+def _is_number(cell: Any) -> bool:
+    if cell is None:
+        return True
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def _near(name: str, names: list[str]) -> str:
+    found = difflib.get_close_matches(str(name), names, n=1)
+    return f" (perhaps {found[0]!r})" if found else ""
+
+
+def _listed(names: list[str], most: int = 12) -> str:
+    more = f", … ({len(names)} in all)" if len(names) > most else ""
+    return ", ".join(map(repr, names[:most])) + more

@@ -38,7 +38,9 @@ def add_gram(
         if intercept:
             part = np.column_stack([part, np.ones(len(part), dtype=dtype)])
         if beside.size:
-            products += part.T @ beside[start : start + step].astype(dtype)
+            # by the same library as the Gram matrix: threads of NumPy's would spin on
+            gemm = blas.dgemm if dtype == np.float64 else blas.sgemm
+            products += gemm(1.0, part.T, beside[start : start + step].T, trans_b=1)
         if weight is not None:
             root = np.sqrt(weight[start : start + step, None])
             part = part * root.astype(dtype)

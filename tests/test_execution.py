@@ -20,8 +20,10 @@ X, Y = data(500, 6), np.arange(500.0)
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix, pd.DataFrame])
 def test_blocks_of_arrays(form):
     cut = list(blocks(form(X), target=Y, rows=120))
-    assert [len(y) for _, y, _ in cut] == [120, 120, 120, 120, 20]
-    assert_array_equal(np.concatenate([y for _, y, _ in cut]), Y)
+    assert [len(y) for _, y in cut] == [120, 120, 120, 120, 20]
+    assert_array_equal(np.concatenate([y for _, y in cut]), Y)
+    weighted = list(blocks(form(X), target=Y, weight=Y, rows=400))
+    assert [len(w) for _, _, w in weighted] == [400, 100]
 
 
 def test_blocks_can_be_walked_again():
@@ -29,15 +31,15 @@ def test_blocks_can_be_walked_again():
         walked = blocks(source)
         assert len(list(walked)) == len(list(walked)) == 1
     once = blocks(iter([X]))
-    assert next(iter(once))[1:] == (None, None)
+    assert next(iter(once))[1] is None
     with pytest.raises(ValueError, match=r"walked only once.*a fresh iterator"):
         list(once)
 
 
 def test_bad_blocks():
-    with pytest.raises(TypeError, match=r"must be an array, an iterable.*got 'x.csv'"):
-        blocks("x.csv")
-    with pytest.raises(ValueError, match="target belongs to an array"):
+    with pytest.raises(TypeError, match=r"must be an array, a path.*got b'x.csv'"):
+        blocks(b"x.csv")
+    with pytest.raises(ValueError, match="target and weight belong to an array"):
         blocks([X], target=Y)
     with pytest.raises(ValueError, match="X has 500 rows and target has 3"):
         list(blocks(X, target=Y[:3]))

@@ -21,7 +21,7 @@ from . import (
 from ._threads import threads
 from ._version import __version__
 from .compact import CompactMap
-from .estimators import KernelClassifier, KernelPCA, KernelRegressor
+from .estimators import KernelClassifier, KernelPCA, KernelRegressor, estimate
 from .execution import blocks
 from .maps import RandomFeatures, RandomProjection
 from .nystroem import Nystroem
@@ -38,6 +38,7 @@ __all__ = [
     "blocks",
     "compression",
     "datasets",
+    "estimate",
     "kernels",
     "methods",
     "metrics",

@@ -150,8 +150,9 @@ def _chunk_spread(
         squares = each @ (values - mean) ** 2 + (size - each.sum()) * mean**2
     else:
         X = X.astype(np.float64, copy=False)
-        mean = w @ X.sum(axis=1) / size
-        squares = w @ ((X - mean) ** 2).sum(axis=1)
+        with np.errstate(invalid="ignore"):  # the caller looks at what comes out
+            mean = w @ X.sum(axis=1) / size
+            squares = w @ ((X - mean) ** 2).sum(axis=1)
     return np.array([[size, mean, squares]])
 
 

@@ -189,7 +189,8 @@ class FeatureRows:
     budget: int
     report: Report = silent
     checkpoint: Checkpoint = field(default_factory=lambda: Checkpoint(None))
-    _kept: dict[int, Any] = field(default_factory=dict)
+    _kept: dict[int, Chunk] = field(default_factory=dict)
+    _complete: bool = False
     _bytes: int = 0
     _sample: KeptRows | None = None
     _buffer: np.ndarray | None = None
@@ -216,12 +217,18 @@ class FeatureRows:
         return max(64, size // (self.n_columns * self.dtype.itemsize))
 
     def chunks(self) -> Iterator[Chunk]:
+        if self._complete:
+            yield from self._kept.values()
+            return
+        i = -1
         for i, block in enumerate(self.source.blocks(self.chunk_rows)):
-            F = self._kept.get(i)
-            if F is None:
-                F = self.features.make(block.X)
-                self._keep(i, F)
-            yield Chunk(F, block.y, block.weight)
+            if i in self._kept:
+                yield self._kept[i]
+                continue
+            chunk = Chunk(self.features.make(block.X), block.y, block.weight)
+            self._keep(i, chunk)
+            yield chunk
+        self._complete = len(self._kept) == i + 1
 
     def fold(self, start: Callable[[int], T], add: Callable[[T, Chunk], None]) -> T:
         """One pass that keeps nothing: `add` takes every chunk into what `start` gives.
@@ -249,11 +256,12 @@ class FeatureRows:
             done, n_rows = done + 1, n_rows + block.X.shape[0]
             self.checkpoint.tick(fold=(total, done, n_rows))
 
-    def _keep(self, i: int, F: Any) -> None:
+    def _keep(self, i: int, chunk: Chunk) -> None:
+        F = chunk.F
         parts = (F.data, F.indices, F.indptr) if sparse.issparse(F) else (F,)
         size = sum(part.nbytes for part in parts)
         if self._bytes + size <= self._shares[0] * self.budget:
-            self._kept[i] = F
+            self._kept[i] = chunk
             self._bytes += size
 
     def differentiate(self, loss: Loss, B: np.ndarray) -> Derivative:

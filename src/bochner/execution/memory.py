@@ -15,7 +15,7 @@ UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 def budget(owner: str, memory: Any) -> int:
     """Bytes from None, a number of bytes, or a text such as "500 MiB" or "2GB"."""
     if memory is None:
-        return min(DEFAULT, _machine() // 4)
+        return min(DEFAULT, machine_bytes() // 4)
     if isinstance(memory, str):
         found = re.fullmatch(r"\s*([\d.]+)\s*([KMGT]?)(?:i?B)?\s*", memory, re.I)
         if found:
@@ -39,7 +39,8 @@ def readable(n_bytes: float) -> str:
     return f"{n_bytes:.1f} GiB"
 
 
-def _machine() -> int:
+def machine_bytes() -> int:
+    """Memory of this machine."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):  # not a POSIX system

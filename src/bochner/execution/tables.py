@@ -181,7 +181,8 @@ def _coded(column: Any) -> tuple[np.ndarray, list[str]]:
         encoded = encoded.dictionary_encode()
     if isinstance(encoded, pa.ChunkedArray):
         encoded = encoded.unify_dictionaries().combine_chunks()
-    codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    places = encoded.indices.cast(pa.int64()).fill_null(-1)
+    codes = places.to_numpy(zero_copy_only=False)
     return codes, [str(text) for text in encoded.dictionary.to_pylist()]
 
 

@@ -1,0 +1,218 @@
+"""`estimate`: bytes and operations of a fit before it runs, stage by stage."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier
+
+from .._validation import check_count, check_positive
+from ..execution.features import CHUNK_BYTES, FITTING
+from ..execution.memory import budget, machine_bytes, readable
+from ..execution.stream import BLOCK_BYTES
+from ..linear.moments import GRAM_ROWS
+from ..linear.preconditioner import FACTORED_COLUMNS, SAMPLED_ROWS
+from ..linear.sample import ROWS as CHOSEN_BY
+from .classifier import KernelClassifier
+from .costs import MapCost, map_cost
+from .pca import KernelPCA
+from .regressor import KernelRegressor
+from .training import FIXED_BYTES, default_size, given_features, is_automatic
+
+PASSES = 60
+"""Passes of Newton steps with conjugate gradients, about; hard problems take more."""
+
+SEARCH_ROWS, SEARCH_FITS = 1000, 40
+"""Rows and factorisations of the search for a default map's bandwidths, about."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A part of a fit: bytes it holds and floating-point operations it takes."""
+
+    name: str
+    bytes: int
+    flops: float
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Stages of a fit, what they come to, and what to change where it does not fit.
+
+    Attributes
+    ----------
+    stages : tuple of Stage
+    peak_bytes : int
+        Data, map and the larger of what learns and what solves, together.
+    flops : float
+        Of all stages.
+    fits : bool
+        Whether that is within the machine's memory, and the learner within its budget.
+    advice : tuple of str
+    """
+
+    stages: tuple[Stage, ...]
+    peak_bytes: int
+    advice: tuple[str, ...]
+    fits: bool
+
+    @property
+    def flops(self) -> float:
+        return sum(stage.flops for stage in self.stages)
+
+    def __str__(self) -> str:
+        rows = [
+            (s.name, readable(s.bytes), f"{s.flops:.1e}", s.note) for s in self.stages
+        ]
+        total = (
+            "together",
+            readable(self.peak_bytes),
+            f"{self.flops:.1e}",
+            "at a time",
+        )
+        lines = [
+            f"{name:<10}{size:>12}{flops:>12}  {note}".rstrip()
+            for name, size, flops, note in (
+                ("stage", "memory", "flops", ""),
+                *rows,
+                total,
+            )
+        ]
+        return "\n".join([*lines, *self.advice])
+
+    __repr__ = __str__
+
+
+def estimate(
+    estimator: Any, n: int, d: int, *, density: float = 1.0, dtype: Any = np.float64
+) -> Estimate:
+    """Bytes and operations of `estimator.fit` on n rows of d columns, before it runs.
+
+    Counted from the formulas in the docstrings, not measured: memory within a factor of
+    two, operations of Newton's method within a few.
+
+    Parameters
+    ----------
+    estimator : KernelClassifier, KernelRegressor, KernelPCA, or a map
+        Not fitted.
+    n, d : int
+    density : float
+        Share of entries that are not zero; below 1 rows are CSR.
+    dtype : float64 or float32
+
+    Returns
+    -------
+    Estimate
+
+    Examples
+    --------
+    >>> import bochner
+    >>> plan = bochner.estimate(bochner.KernelRegressor(1024), n=10**9, d=40)
+    >>> plan.fits
+    False
+    >>> print(plan.advice[0])
+    The data take 298.0 GiB: give them as bochner.blocks(…) or a Dask collection, ...
+    """
+    check_count("estimate", "n", n)
+    check_count("estimate", "d", d)
+    if check_positive("estimate", "density", density) > 1:
+        raise ValueError(f"estimate: density must be at most 1; got {density!r}.")
+    size = np.dtype(dtype).itemsize
+    filled = density * d
+    data = n * d * size if density == 1 else round(n * filled * (size + 4))
+    learner = isinstance(estimator, KernelClassifier | KernelRegressor | KernelPCA)
+    features = _features(estimator, n, d) if learner else estimator
+    cost = map_cost(features, n, d, filled)
+    stages = [Stage("data", data, 0.0), _map_stage(estimator, cost, learner)]
+    if learner:
+        stages += _learning(estimator, cost, n, size)
+    else:
+        whole = n * cost.n_columns * size
+        stages.append(Stage("features", whole, n * cost.a_row, "the output"))
+    return _judged(estimator, tuple(stages), cost, learner)
+
+
+def _features(owner: Any, n: int, d: int) -> Any:
+    """The map that the owner would fit, unfitted."""
+    if not is_automatic(owner.features):
+        return given_features(owner, n, None)
+    from ..nystroem import Nystroem
+
+    return Nystroem(default_size(owner, n))
+
+
+def _map_stage(estimator: Any, cost: MapCost, learner: bool) -> Stage:
+    search = 0.0
+    if learner and is_automatic(estimator.features):
+        search = SEARCH_FITS * SEARCH_ROWS**3
+    held = round(8 * (cost.numbers + cost.while_fitting))
+    note = f"{cost.n_columns} features"
+    return Stage("map", held, cost.to_fit + search, note)
+
+
+def _learning(owner: Any, cost: MapCost, n: int, size: int) -> list[Stage]:
+    m = cost.n_columns
+    chunk = min(CHUNK_BYTES, n * m * size) + 8 * m * min(n, GRAM_ROWS["float64"])
+    making = n * cost.a_row
+    if m <= FACTORED_COLUMNS and getattr(owner, "loss", "squared") == "squared":
+        sampled = 16 * min(n, CHOSEN_BY) * m if hasattr(owner, "alpha") else 0
+        return [
+            Stage("features", chunk, making, "one pass, a chunk at a time"),
+            Stage("sums", 8 * m**2 + sampled, n * m**2, "one pass"),
+            Stage("solve", FIXED_BYTES * m**2, 5 / 3 * m**3),
+        ]
+    total = budget(type(owner).__name__, owner.memory)
+    whole = n * m * size
+    kept = whole <= FITTING[0] * total
+    passes = 1 if kept else PASSES
+    note = "kept" if kept else f"made anew in some {PASSES} passes"
+    sample = min(n, m if m <= FACTORED_COLUMNS else SAMPLED_ROWS)
+    square = min(m, FACTORED_COLUMNS) if m <= FACTORED_COLUMNS else sample
+    outputs = "a class" if is_classifier(owner) else "a target"
+    return [
+        Stage("features", min(whole, total), passes * making, note),
+        Stage("passes", 0, PASSES * 4.0 * n * m, f"operations for {outputs}"),
+        Stage("solve", FIXED_BYTES * square**2, sample * m * square + square**3),
+    ]
+
+
+def _judged(
+    owner: Any, stages: tuple[Stage, ...], cost: MapCost, learner: bool
+) -> Estimate:
+    """Stages with their sum, and what to change."""
+    held = {stage.name: stage.bytes for stage in stages}
+    data, map_bytes = held.pop("data"), held.pop("map")
+    working = held.pop("features") + held.pop("sums", 0)
+    working = max(working, held.get("solve", 0))
+    peak = data + map_bytes + working
+    machine, advice = machine_bytes(), []
+    if data > machine // 2:
+        advice.append(
+            f"The data take {readable(data)}: give them as bochner.blocks(…) or a Dask "
+            f"collection, and a block of about {readable(BLOCK_BYTES)} is in memory "
+            "at a time."
+        )
+    if map_bytes > machine // 4:
+        advice.append(
+            f"The map takes {readable(map_bytes)}: use methods.sorf or "
+            "methods.fastfood, which keep a few numbers a feature, or fewer features."
+        )
+    total = budget(type(owner).__name__, owner.memory) if learner else machine // 2
+    if working > total:
+        most = int((total / FIXED_BYTES) ** 0.5)
+        advice.append(
+            f"Learning takes {readable(working)} and may take {readable(total)}: use "
+            f"at most {most} features, or memory='{readable(2 * working)}'."
+            if learner
+            else f"The features take {readable(working)}: transform them in parts."
+        )
+    if any("made anew" in stage.note for stage in stages):
+        advice.append(
+            "Features do not fit the budget and are made anew in every pass: raise "
+            "memory, or take loss='squared', which needs one pass."
+        )
+    fits = peak <= machine and working <= total
+    return Estimate(stages, peak, tuple(advice), fits)

@@ -1,0 +1,214 @@
+"""Checkpoints: a fit that is killed goes on where it was, to the same bits."""
+
+import json
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from bochner import KernelClassifier, KernelPCA, KernelRegressor, blocks, methods
+from bochner.execution.checkpoint import MAGIC, Checkpoint
+
+SCRIPT = """
+import os, signal, sys
+import numpy as np
+from bochner import KernelClassifier, KernelRegressor, blocks, methods
+
+kind, path, out, kill_at, walk = *sys.argv[1:4], int(sys.argv[4]), int(sys.argv[5])
+walks = 0
+
+def read():
+    global walks
+    walks += 1
+    for i in range(8):
+        if i == kill_at and walks == walk:
+            os.kill(os.getpid(), signal.SIGKILL)
+        X = np.random.default_rng(i).normal(size=(150, 3))
+        yield X, np.sin(X[:, 0]) + X[:, 1] if kind == "ridge" else X[:, 0] > X[:, 1]**2
+
+features = methods.rff(40, gamma=0.3, random_state=0)
+if kind == "ridge":
+    model = KernelRegressor(features, checkpoint=path, checkpoint_every=1)
+else:
+    small = dict(memory="90 KiB", checkpoint=path)  # features are made anew each pass
+    model = KernelClassifier(features, loss=kind, alpha=0.1, **small)
+model.fit(blocks(read))
+np.save(out, model.coef_)
+print(walks)
+"""
+
+
+def run(kind, folder, kill_at=-1, walk=0):
+    """Fit in a process of its own, which may kill itself before a block."""
+    arguments = [kind, folder / "fit.checkpoint", folder / "coef.npy", kill_at, walk]
+    command = [sys.executable, "-c", SCRIPT, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind, kills", [("ridge", 5), ("log", 2)])
+def test_kill_and_resume_to_the_same_bits(kind, kills, tmp_path):
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    whole.mkdir()
+    broken.mkdir()
+    finished = run(kind, whole)
+    assert finished.returncode == 0, finished.stderr
+    walks = int(finished.stdout)
+    rng = np.random.default_rng()
+    for kill in range(kills):
+        # ridge sums up in its second walk; others make a step in a few of them
+        walk = 2 if kind == "ridge" else walks // 2 - kill
+        killed = run(kind, broken, int(rng.integers(8)), walk)
+        assert killed.returncode == -signal.SIGKILL, killed.stderr
+        assert (broken / "fit.checkpoint").exists()
+    finished = run(kind, broken)
+    assert finished.returncode == 0, finished.stderr
+    assert_array_equal(np.load(whole / "coef.npy"), np.load(broken / "coef.npy"))
+    assert not (broken / "fit.checkpoint").exists(), "deleted at the end"
+
+
+X = np.random.default_rng(0).normal(size=(400, 3))
+Y = np.sin(X[:, 0])
+PARTS = [(X[i : i + 50], Y[i : i + 50]) for i in range(0, 400, 50)]
+FEATURES = methods.rff(32, gamma=0.3, random_state=0)
+
+
+def interrupted(path, model=None, stop=5):
+    """Leave a checkpoint behind: the stream breaks at a block."""
+
+    def read():
+        for i, part in enumerate(PARTS):
+            if i == stop:
+                raise OSError("the disk is gone")
+            yield part
+
+    model = model or KernelRegressor(FEATURES, checkpoint=path)
+    with pytest.raises(OSError, match="the disk is gone"):
+        model.fit(blocks(read))
+    return model
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda path: KernelRegressor(FEATURES, checkpoint=path),
+        lambda path: KernelPCA(2, features=FEATURES, checkpoint=path),
+    ],
+)
+def test_an_error_keeps_the_work_so_far(make, tmp_path):
+    model = interrupted(tmp_path / "c", make(tmp_path / "c"))
+    touched = []
+
+    def read():
+        for i, (A, y) in enumerate(PARTS):
+            # of blocks that were done nothing but their number counts
+            yield (A, y) if i in (0, 5, 6, 7) else (A * np.nan, y)
+            touched.append(i)
+
+    model.fit(blocks(read))
+    again = make(None).fit(blocks(PARTS))
+    found, wanted = (
+        getattr(m, "coef_", None) if hasattr(m, "coef_") else m.components_
+        for m in (model, again)
+    )
+    assert_array_equal(found, wanted)
+
+
+def test_the_map_is_kept_without_a_seed(tmp_path):
+    path = tmp_path / "c"
+    model = KernelRegressor(methods.rff(32, gamma=0.3), checkpoint=path)
+    interrupted(path, model)
+    resumed = Checkpoint(path, 1, _identity_of(path)).get("map")
+    model.fit(blocks(PARTS))
+    assert_array_equal(model.features_.transform(X), resumed.transform(X))
+
+
+def _identity_of(path):
+    with open(path, "rb") as file:
+        file.readline()
+        return json.loads(file.readline())["fit"]
+
+
+def test_damaged_checkpoints_are_never_read(tmp_path):
+    path = tmp_path / "c"
+    model = interrupted(path)
+    whole = path.read_bytes()
+    rng = np.random.default_rng(0)
+    cuts = [whole[:n] for n in (0, 5, len(MAGIC), len(whole) - 1)]
+    cuts += [whole[: int(n)] for n in rng.integers(0, len(whole), 10)]
+    for place in rng.integers(0, len(whole), 10):
+        flipped = bytearray(whole)
+        flipped[place] ^= 1
+        cuts.append(bytes(flipped))
+    for damaged in [*cuts, whole + b"x", b"something else"]:
+        path.write_bytes(damaged)
+        with pytest.raises(ValueError, match=r"is damaged.*Delete it to start anew"):
+            model.fit(blocks(PARTS))
+        assert path.read_bytes() == damaged, "left as it is"
+    path.write_bytes(whole)
+    (tmp_path / ".c.123").write_bytes(whole[:100])  # what a kill in mid-write leaves
+    model.fit(blocks(PARTS))
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "c"
+    kept = Checkpoint(path)
+    kept.save(a=1)
+    before = path.read_bytes()
+    with pytest.raises(TypeError, match="pickle"):
+        kept.save(a=(i for i in []))
+    assert path.read_bytes() == before
+    assert [p.name for p in tmp_path.iterdir()] == ["c"], "nothing half-written"
+
+
+def test_checkpoints_of_another_fit_are_refused(tmp_path, monkeypatch):
+    path = tmp_path / "c"
+    interrupted(path)
+    other = KernelRegressor(FEATURES, alpha=2.0, checkpoint=path)
+    with pytest.raises(ValueError, match=r"another fit: alpha was 'auto' and is 2.0"):
+        other.fit(blocks(PARTS))
+    same = KernelRegressor(FEATURES, checkpoint=path)
+    with pytest.raises(ValueError, match="of another fit: the first block was"):
+        same.fit(blocks(PARTS[1:]))
+    with pytest.raises(ValueError, match="of another fit"):
+        KernelPCA(2, features=FEATURES, checkpoint=path).fit(blocks(PARTS))
+    monkeypatch.setattr("bochner.execution.checkpoint.__version__", "9.9")
+    with pytest.raises(ValueError, match=r"written by bochner 0.*and this is 9.9"):
+        same.fit(blocks(PARTS))
+
+
+def test_bad_parameters(tmp_path):
+    with pytest.raises(ValueError, match=r"is for streams; give X as bochner.blocks"):
+        KernelRegressor(FEATURES, checkpoint=tmp_path / "c").fit(X, Y)
+    with pytest.raises(ValueError, match="there is no folder"):
+        KernelRegressor(FEATURES, checkpoint=tmp_path / "no" / "c").fit(blocks(PARTS))
+    with pytest.raises(ValueError, match="checkpoint_every must be a positive integer"):
+        KernelRegressor(FEATURES, checkpoint_every=0).fit(blocks(PARTS))
+
+
+def test_newton_steps_are_kept(tmp_path):
+    path = tmp_path / "c"
+    labels = [(A, (y > 0).astype(int)) for A, y in PARTS]
+    walks = []
+
+    def read(stop):
+        walks.append(1)
+        if len(walks) == stop:
+            raise OSError("gone")
+        yield from labels
+
+    small = {"loss": "log", "alpha": 0.1, "memory": "60 KiB"}  # a walk every pass
+    again = KernelClassifier(FEATURES, **small).fit(blocks(lambda: read(None)))
+    stop = len(walks) // 2
+    walks.clear()
+    model = KernelClassifier(FEATURES, checkpoint=path, **small)
+    with pytest.raises(OSError, match="gone"):
+        model.fit(blocks(lambda: read(stop)))
+    kept = Checkpoint(path, 1, _identity_of(path)).get("newton")
+    assert 1 <= kept.step < again.n_iter_
+    model.fit(blocks(labels))
+    assert_array_equal(model.coef_, again.coef_)
+    assert model.n_iter_ == again.n_iter_

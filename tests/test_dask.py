@@ -1,0 +1,287 @@
+"""Dask: the same answers as on one machine, whatever happens to the workers."""
+
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from bochner import (
+    CompactMap,
+    KernelClassifier,
+    KernelPCA,
+    KernelRegressor,
+    Nystroem,
+    RandomFeatures,
+    RandomProjection,
+    methods,
+)
+
+pytest.importorskip("distributed")
+import dask
+import dask.array as da
+import dask.dataframe as dd
+from dask.sizeof import sizeof
+from distributed import Client, LocalCluster
+
+from bochner.execution import dask as execution
+
+N, D = 4500, 6
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(N, D))
+Y = np.sin(X[:, 0] + X[:, 1]) + X[:, 2] + 0.1 * RNG.normal(size=N)
+LABELS = np.array(["a", "b", "c"])[np.digitize(Y, [-0.7, 0.7])]
+S = sparse.random(N, 50, density=0.1, format="csr", random_state=0)
+FORMS = {"dense": X, "sparse": S}
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as c:
+        yield c
+
+
+@pytest.fixture
+def client(cluster):
+    with Client(cluster) as c:
+        yield c
+
+
+def lazy(form, rows=1500):
+    """A Dask array of these rows, CSR chunks where they are sparse."""
+    rows_of = FORMS[form]
+    if form == "dense":
+        return da.from_array(rows_of, chunks=(rows, -1))
+    places = da.arange(N, chunks=rows)[:, None]
+    return places.map_blocks(
+        lambda i: rows_of[i[:, 0]],
+        dtype=float,
+        chunks=(places.chunks[0], rows_of.shape[1:]),
+        meta=rows_of[:0],
+    )
+
+
+LEARNERS = {
+    "ridge": lambda: KernelRegressor(methods.rff(80, random_state=0)),
+    "ridge, fixed": lambda: KernelRegressor(methods.orf(80, random_state=0), alpha=1.0),
+    "ridge, nystroem": lambda: KernelRegressor(Nystroem(40), random_state=0),
+    "squared": lambda: KernelClassifier(
+        methods.sorf(40), loss="squared", random_state=0
+    ),
+    "hinge": lambda: KernelClassifier(
+        methods.giga(40, n_candidates=200), random_state=0
+    ),
+    "log": lambda: KernelClassifier(
+        methods.rff(40), loss="log", alpha=1.0, random_state=0
+    ),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", LEARNERS)
+def test_learners_give_what_they_give_on_one_machine(name, form, client):
+    model, rows = LEARNERS[name](), FORMS[form]
+    y = Y if isinstance(model, KernelRegressor) else LABELS
+    scores = model.predict if y is Y else model.decision_function
+    wanted = (model.fit(rows, y), scores(rows[:200]))[1]
+    model.fit(lazy(form), da.from_array(y, chunks=2000))
+    assert_allclose(scores(rows[:200]), wanted, rtol=1e-6, atol=1e-6)
+    for method in ("predict", "decision_function"):
+        if hasattr(model, method):
+            found = getattr(model, method)(lazy(form))
+            assert isinstance(found, da.Array)
+            one = getattr(model, method)(rows)
+            if one.dtype.kind == "f":
+                assert_allclose(found.compute(), one, atol=1e-10)
+            else:
+                assert_array_equal(found.compute(), one)
+
+
+def test_a_map_that_is_chosen(client):
+    model = KernelClassifier(60, random_state=0)
+    wanted = model.fit(X, LABELS).decision_function(X[:100])
+    model.fit(lazy("dense"), da.from_array(LABELS))
+    assert_allclose(model.decision_function(X[:100]), wanted, rtol=1e-6, atol=1e-6)
+
+
+def test_principal_components(client):
+    model = KernelPCA(3, features=methods.sorf(64, random_state=0))
+    wanted = model.fit(X).transform(X[:100])
+    found = model.fit(lazy("dense")).transform(lazy("dense"))
+    assert_allclose(found[:100].compute(), wanted, atol=1e-8)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: RandomFeatures(40, random_state=0),
+        lambda: RandomFeatures(40, gamma="median", random_state=0),
+        lambda: methods.block_diagonal(40, random_state=0),
+        lambda: methods.compressive(40, n_measurements=4, random_state=0),
+        lambda: methods.giga(20, n_candidates=100, random_state=0),
+        lambda: methods.maxout_codes(8, output="onehot", random_state=0),
+        lambda: Nystroem(30, landmarks="rpcholesky", random_state=0),
+        lambda: RandomProjection(10, random_state=0),
+    ],
+)
+def test_transformers_are_lazy(make, form):
+    wanted = make().fit(FORMS[form]).transform(FORMS[form])
+    found = make().fit(lazy(form)).transform(lazy(form))
+    assert isinstance(found, da.Array) and found.shape == wanted.shape
+    assert found.dtype == wanted.dtype
+    rows = found.compute()
+    wanted, rows = (A.toarray() if sparse.issparse(A) else A for A in (wanted, rows))
+    assert_allclose(rows, wanted, atol=1e-10)
+
+
+def test_float32_and_weights():
+    A, w = X.astype(np.float32), np.where(np.arange(N) % 5, 1.0, 0.0) * (Y**2 + 1)
+    lazy_A = da.from_array(A, chunks=(1100, 3))  # columns are put together
+    model = KernelRegressor(methods.rff(40, random_state=0), alpha=1.0)
+    wanted = model.fit(A, Y, sample_weight=w).coef_
+    model.fit(lazy_A, da.from_array(Y), sample_weight=da.from_array(w, chunks=700))
+    assert_allclose(model.coef_, wanted, rtol=1e-6, atol=1e-6)
+    assert model.predict(lazy_A).dtype == np.float32
+    assert model.predict(lazy_A).compute().dtype == np.float32
+
+
+def test_frames():
+    frame = pd.DataFrame(X, columns=list("abcdef")).assign(y=Y)
+    lazy_frame = dd.from_pandas(frame, npartitions=3)
+    model = KernelRegressor(methods.rff(40, random_state=0))
+    wanted = model.fit(frame[list("abcdef")], frame["y"]).predict(frame[list("abcdef")])
+    rows = lazy_frame[list("abcdef")]
+    model.fit(rows, lazy_frame["y"])
+    assert list(model.feature_names_in_) == list("abcdef")
+    assert_allclose(model.predict(rows).compute(), wanted, atol=1e-8)
+    mean, std = model.predict(rows, return_std=True)
+    assert std.compute().min() > 0 and len(mean.compute()) == N
+    labels = lazy_frame["y"] > 0
+    classifier = KernelClassifier(methods.rff(40, random_state=0)).fit(rows, labels)
+    assert classifier.score(frame[list("abcdef")], Y > 0) > 0.85
+
+
+def test_maps_that_need_rows_see_a_sample():
+    pipeline = make_pipeline(StandardScaler(), Nystroem(40))
+    model = KernelRegressor(pipeline, random_state=0)
+    wanted = model.fit(X, Y).predict(X[:50])
+    model.fit(lazy("dense"), da.from_array(Y))
+    assert_allclose(model.predict(X[:50]), wanted, atol=1e-8)
+    learned = KernelClassifier(CompactMap(8, max_iter=2, random_state=0))
+    learned.fit(lazy("dense"), da.from_array(LABELS))
+    assert learned.score(X, LABELS) > 0.6
+
+
+def test_features_that_do_not_fit_are_made_anew(monkeypatch):
+    model = KernelClassifier(methods.rff(40, random_state=0), loss="log", alpha=1.0)
+    wanted = model.fit(lazy("dense"), da.from_array(LABELS)).coef_
+    made = []
+    inner = execution._made_and_walked
+    monkeypatch.setattr(
+        execution, "_made_and_walked", lambda *a: (made.append(1), inner(*a))[1]
+    )
+    model.set_params(memory="200 KiB").fit(lazy("dense"), da.from_array(LABELS))
+    assert len(made) > 20
+    assert_allclose(model.coef_, wanted, atol=1e-6)
+
+
+def slow_rows(seconds):
+    """Rows that take their time, so that something can happen meanwhile."""
+
+    def make(i):
+        time.sleep(seconds)
+        return X[i[:, 0]]
+
+    places = da.arange(N, chunks=300)[:, None]
+    meta = np.empty((0, 0))
+    return places.map_blocks(
+        make, dtype=float, chunks=(places.chunks[0], (D,)), meta=meta
+    )
+
+
+@pytest.mark.slow
+def test_a_killed_worker_costs_time_alone(client):
+    model = KernelRegressor(methods.rff(60, gamma=0.2, random_state=0), alpha=1.0)
+    y = da.from_array(Y, chunks=300)
+    wanted = model.fit(slow_rows(0), y).coef_
+    pids = list(client.run(os.getpid).values())
+    killer = threading.Timer(0.7, lambda: os.kill(pids[0], signal.SIGKILL))
+    killer.start()
+    start = time.monotonic()
+    found = model.fit(slow_rows(0.15), y).coef_
+    assert time.monotonic() - start > 0.7, "killed in mid-fit"
+    killer.join()
+    client.wait_for_workers(2)
+    assert pids[0] not in client.run(os.getpid).values()
+    assert_array_equal(found, wanted)
+
+
+def test_only_statistics_come_to_the_client(client, monkeypatch):
+    moved = []
+    gather = Client.gather
+
+    def counted(self, *args, **kwargs):
+        found = gather(self, *args, **kwargs)
+        moved.append(sizeof(found))
+        return found
+
+    monkeypatch.setattr(Client, "gather", counted)
+    wide = da.random.default_rng(0).normal(size=(20_000, 200), chunks=(2000, 200))
+    y = wide[:, 0]
+    for alpha, rows in ((1.0, 0), ("auto", 4096)):
+        moved.clear()
+        features = methods.rff(32, gamma="scale", random_state=0)
+        KernelRegressor(features, alpha=alpha).fit(wide, y)
+        sums = 8 * 32 * 32 + rows * 8 * (32 + 3)
+        assert sum(moved) < 2 * sums + 100_000
+        assert sum(moved) < 0.1 * wide.nbytes
+
+
+def test_progress_is_told(client, capsys, monkeypatch):
+    monkeypatch.setattr("bochner._progress.PACE_SECONDS", 0.0)
+    model = KernelRegressor(methods.rff(32, random_state=0), verbose=1)
+    model.fit(lazy("dense"), da.from_array(Y))
+    told = capsys.readouterr().err
+    assert "4,500 rows in 0:0" in told and "a second" in told
+
+
+def test_another_version_on_a_worker(monkeypatch):
+    model = KernelRegressor(methods.rff(32, random_state=0))
+    with monkeypatch.context() as patch:
+        making = execution.Making
+        patch.setattr(execution, "Making", lambda v, *rest: making("0.0.1", *rest))
+        with pytest.raises(
+            RuntimeError, match=r"on a Dask worker and 0.0.1 on the cli"
+        ):
+            model.fit(lazy("dense"), da.from_array(Y))
+
+
+def test_bad_input():
+    model = KernelRegressor(methods.rff(32, gamma=0.1, random_state=0))
+    with pytest.raises(ValueError, match="X has 4500 rows and y has 10"):
+        model.fit(lazy("dense"), da.zeros(10))
+    with pytest.raises(ValueError, match="KernelRegressor requires y"):
+        model.fit(lazy("dense"))
+    with pytest.raises(ValueError, match="Input X contains NaN"):
+        model.fit(da.where(lazy("dense") > 3, np.nan, lazy("dense")), da.from_array(Y))
+    with pytest.raises(ValueError, match="X contains NaN or infinity"):
+        RandomFeatures(8).fit(lazy("dense") * np.inf)
+    with pytest.raises(ValueError, match="needs at least 2 classes"):
+        KernelClassifier(8).fit(lazy("dense"), da.zeros(N))
+    with pytest.raises(ValueError, match="calibrate=True needs rows in memory"):
+        KernelClassifier(methods.rff(8), calibrate=True).fit(
+            lazy("dense"), da.from_array(LABELS)
+        )
+    with pytest.raises(TypeError, match="needs rows at hand"):
+        RandomFeatures(8).fit(X).approximate_kernel(lazy("dense"))
+    with pytest.raises(ValueError, match="has no rows"):
+        model.fit(lazy("dense")[:0], da.from_array(Y)[:0])
+    assert dask.is_dask_collection(lazy("dense"))

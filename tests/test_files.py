@@ -1,0 +1,290 @@
+"""Files as blocks: every format, columns by name, hashing, and what is wrong."""
+
+import gzip
+import os
+import threading
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.datasets import dump_svmlight_file
+from sklearn.feature_extraction import FeatureHasher
+
+from bochner import KernelClassifier, KernelRegressor, blocks, methods
+from bochner.execution.prefetch import prefetched
+
+pa = pytest.importorskip("pyarrow")
+N = 300
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(N, 4))
+Y = X[:, 0] + np.sin(X[:, 1])
+FRAME = pd.DataFrame(X, columns=list("abcd")).assign(y=Y, w=np.arange(N) + 1.0)
+
+
+def write(kind, folder):
+    """FRAME, or its arrays, as a file of a format, and how to read it."""
+    path, named = folder / f"data.{kind}", {"target": "y", "columns": list("abcd")}
+    if kind == "parquet":
+        FRAME.to_parquet(path, row_group_size=70)
+    elif kind in ("csv", "csv.gz"):
+        FRAME.to_csv(path, index=False)
+    elif kind == "tsv":
+        FRAME.to_csv(path, index=False, sep="\t")
+    elif kind == "npy":
+        np.save(path, X)
+        np.save(folder / "y.npy", Y)
+        named = {"target": folder / "y.npy"}
+    elif kind == "npz":
+        np.savez(path, X=X, y=Y)
+        named = {}
+    elif kind in ("svm", "svmlight.gz"):
+        dump_svmlight_file(X, Y, str(folder / "plain"), zero_based=kind == "svm")
+        text = (folder / "plain").read_bytes()
+        path.write_bytes(gzip.compress(text) if kind.endswith("gz") else text)
+        named = {}
+    return path, named
+
+
+FORMATS = ["parquet", "csv", "csv.gz", "tsv", "npy", "npz", "svm", "svmlight.gz"]
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_every_format_gives_the_same_rows(kind, tmp_path):
+    path, named = write(kind, tmp_path)
+    stream = blocks(path, rows=64, **named)
+    walked = list(stream)
+    assert [len(y) for _, y in walked] == [64, 64, 64, 64, 44]
+    rows = [B.toarray() if sparse.issparse(B) else B for B, _ in walked]
+    assert_allclose(np.vstack(rows), X, rtol=1e-6)
+    assert_allclose(np.concatenate([y for _, y in walked]), Y, rtol=1e-6)
+    assert len(list(stream)) == 5, "it can be walked again"
+    known = stream.about_rows()
+    assert known is None or abs(known - N) <= 0.5 * N
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv", "npy", "svm"])
+def test_a_fit_on_a_file_is_a_fit_on_its_rows(kind, tmp_path):
+    path, named = write(kind, tmp_path)
+    model = KernelRegressor(methods.rff(64, gamma=0.1, random_state=0), alpha=0.1)
+    found = model.fit(blocks(path, rows=100, **named)).coef_
+    assert_allclose(found, model.fit(X, Y).coef_, rtol=1e-4, atol=1e-6)
+
+
+def test_several_files(tmp_path):
+    for i in range(3):
+        FRAME[100 * i : 100 * (i + 1)].to_parquet(tmp_path / f"part-{i}.parquet")
+    paths = sorted(tmp_path.iterdir())
+    for source in (tmp_path, str(tmp_path / "part-*.parquet"), paths):
+        walked = list(blocks(source, target="y", weight="w"))
+        assert_array_equal(np.vstack([B for B, _, _ in walked]), X)
+        assert_array_equal(np.concatenate([w for _, _, w in walked]), FRAME["w"])
+
+
+def test_labels_keep_their_type(tmp_path):
+    frame = FRAME[["a", "b"]].assign(n=Y > 0, t=np.where(Y > 0, "yes", "no"))
+    frame["n"] = frame["n"].astype(int)
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    for target, kind in (("n", "i"), ("t", "O")):
+        ((_, y),) = blocks(tmp_path / "a.csv", target=target, columns=["a", "b"])
+        assert y.dtype.kind == kind
+        model = KernelClassifier(16, random_state=0)
+        model.fit(blocks(tmp_path / "a.csv", target=target, columns=["a", "b"]))
+        assert set(model.classes_) == set(frame[target])
+
+
+def test_float32_stays(tmp_path):
+    FRAME.astype(np.float32).to_parquet(tmp_path / "a.parquet")
+    ((B, _),) = blocks(tmp_path / "a.parquet", target="y")
+    assert B.dtype == np.float32
+
+
+CLICKS = pd.DataFrame(
+    {
+        "city": ["Ulm", None, "Ulm", "Köln", ""],
+        "kind": pd.Categorical(["a", "b", None, "a", "b"]),
+        "price": [1.5, np.nan, 0.0, -2.0, 4.0],
+        "click": [0, 1, 0, 1, 1],
+    }
+)
+
+
+def test_hashing_is_scikit_learns(tmp_path):
+    CLICKS.to_parquet(tmp_path / "a.parquet")
+    cells = CLICKS.drop(columns="click").astype(object)
+    dicts = [
+        {name: cell for name, cell in row.items() if not pd.isna(cell)}
+        for row in cells.to_dict("records")
+    ]
+    wanted = FeatureHasher(2**10).transform(dicts).toarray()
+    sources = (tmp_path / "a.parquet", CLICKS, pl.from_pandas(CLICKS))
+    for source in sources:
+        ((B, y),) = blocks(source, target="click", hashed=2**10)
+        assert sparse.issparse(B)
+        assert_array_equal(B.toarray(), wanted)
+        assert_array_equal(y, CLICKS["click"])
+
+
+def test_files_without_header(tmp_path):
+    FRAME.to_csv(tmp_path / "a.csv", index=False, header=False)
+    names = list(FRAME.columns)
+    ((B, _),) = blocks(tmp_path / "a.csv", names=names, target="y", columns=names[:4])
+    assert_allclose(B, X)
+
+
+def test_wide_rows_come_in_smaller_blocks():
+    wide = np.zeros((1000, 100_000), dtype=np.uint8)
+    first, _ = next(iter(blocks(wide)))
+    assert first.nbytes <= 128 << 20 < 2 * first.nbytes
+
+
+def _bad(tmp_path, name, text):
+    path = tmp_path / name
+    path.write_text(text)
+    return path
+
+
+LONG = "".join(f"{i},{i}.5,1\n" for i in range(1000))
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("a,b,y\n1,2,0\n1,two,0\n", "a.csv, row 2: column 'b' holds 'two', which is"),
+        ("a,b,y\n" + LONG + "1,x,1\n", "a.csv, row 1001: column 'b' holds 'x'"),
+        ("a,b,y\n" + LONG + "1,2\n", "a.csv, row 1001: 2 cells instead of the 3"),
+        ("a,b,y\n1,2,0\n1,2,\n", "a.csv, row 2: the target 'y' is missing"),
+        ("a,b,z\n1,2,0\n", "a.csv has no column 'y'; its columns are 'a', 'b', 'z'"),
+        ("y\n1\n", "a.csv has no columns left to be features"),
+    ],
+)
+def test_bad_tables(text, message, tmp_path, monkeypatch):
+    monkeypatch.setattr("bochner.execution.csv_files.READ_BYTES", 1 << 12)
+    with pytest.raises(ValueError, match=message):
+        list(blocks(_bad(tmp_path, "a.csv", text), target="y"))
+
+
+def test_near_names_are_suggested(tmp_path):
+    path = _bad(tmp_path, "a.csv", "price,label\n1,0\n")
+    with pytest.raises(ValueError, match=r"no column 'lable' \(perhaps 'label'\)"):
+        list(blocks(path, target="lable"))
+
+
+def test_files_that_change_their_columns(tmp_path):
+    FRAME.to_parquet(tmp_path / "1.parquet")
+    for change, message in (
+        (FRAME.drop(columns="b"), "2.parquet lacks 'b'; all files must have"),
+        (FRAME.assign(z=1), "2.parquet has the new column 'z'"),
+        (FRAME.assign(b="x"), "2.parquet: column 'b' holds text, and held numbers"),
+    ):
+        change.to_parquet(tmp_path / "2.parquet")
+        with pytest.raises(ValueError, match=message):
+            list(blocks(tmp_path, target="y"))
+
+
+def test_a_broken_row_group(tmp_path):
+    path = tmp_path / "a.parquet"
+    FRAME.to_parquet(path, row_group_size=100, compression="snappy")
+    damaged = bytearray(path.read_bytes())
+    start = len(damaged) // 2
+    damaged[start : start + 300] = os.urandom(300)
+    path.write_bytes(damaged)
+    with pytest.raises(ValueError, match=r"a.parquet, row group 1, rows 101 to 200,"):
+        list(blocks(path, target="y", rows=50))
+    path.write_bytes(damaged[:1000])
+    with pytest.raises(ValueError, match=r"a.parquet is not a Parquet file"):
+        list(blocks(path, target="y"))
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("1 1:2\n-1 3:x\n", r"a.svm, row 2 is not svmlight: b'-1 3:x"),
+        ("1 1:2\nyes 2:1\n", r"a.svm, row 2 is not svmlight"),
+    ],
+)
+def test_bad_svmlight(text, message, tmp_path):
+    with pytest.raises(ValueError, match=message):
+        list(blocks(_bad(tmp_path, "a.svm", text)))
+    good = _bad(tmp_path, "b.svm", "1 1:2\n-1 3:1\n")
+    with pytest.raises(ValueError, match="row 2: the index 3 is outside 1 to 2"):
+        list(blocks(good, n_features=2))
+    with pytest.raises(ValueError, match="carry their own target"):
+        blocks(good, target="y")
+
+
+def test_bad_sources(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"there is no file 'no.csv'"):
+        blocks("no.csv")
+    with pytest.raises(FileNotFoundError, match="no file of a known format in"):
+        blocks(tmp_path)
+    path = _bad(tmp_path, "a9a", "1 1:2\n")
+    with pytest.raises(ValueError, match=r"does not tell its format.*format='csv'"):
+        blocks(path)
+    assert len(list(blocks(path, format="svmlight"))) == 1
+    with pytest.raises(ValueError, match="format must be one of parquet, csv"):
+        blocks(path, format="xml")
+    with pytest.raises(ValueError, match="hashed=8 is for files and frames"):
+        blocks(X, hashed=8)
+    np.savez(tmp_path / "a.npz", A=X, B=X)
+    with pytest.raises(ValueError, match="must have an entry 'X', or only one"):
+        list(blocks(tmp_path / "a.npz"))
+    with pytest.raises(ValueError, match="has no entry 'z'; its entries are A, B"):
+        list(blocks(tmp_path / "a.npz", target="z"))
+
+
+def test_errors_of_a_fit_say_where(tmp_path):
+    frame = FRAME[["a", "b", "y"]].copy()
+    frame.loc[150, "b"] = np.nan
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    stream = blocks(tmp_path / "a.csv", target="y", rows=100)
+    with pytest.raises(
+        ValueError, match=r"a.csv, rows 101 to 200 \(number 51 of them\): Input X.*NaN"
+    ):
+        KernelRegressor(16, random_state=0).fit(stream)
+    parts = [(X[:50], Y[:50]), (X[50:60], None)]
+    with pytest.raises(ValueError, match="block 2: KernelRegressor requires y"):
+        KernelRegressor(16, random_state=0).fit(blocks(parts))
+    parts = [(X[:50], Y[:50]), (X[50:60, :2], Y[50:60])]
+    with pytest.raises(ValueError, match=r"block 2: X has 2 features, but.*ing 4"):
+        KernelRegressor(16, random_state=0).fit(blocks(parts))
+
+
+def test_empty_blocks_are_passed_over():
+    parts = [(X[:0], Y[:0]), (X[:80], Y[:80]), (X[:0], Y[:0]), (X[80:], Y[80:])]
+    model = KernelRegressor(methods.rff(32, gamma=0.1, random_state=0), alpha=1.0)
+    assert_allclose(model.fit(blocks(parts)).coef_, model.fit(X, Y).coef_, atol=1e-9)
+    with pytest.raises(ValueError, match="there are no rows"):
+        model.fit(blocks([(X[:0], Y[:0])]))
+
+
+def test_reading_overlaps_computing():
+    read = threading.Event()
+
+    def source():
+        yield 1
+        read.set()
+        yield 2
+
+    items = prefetched(source())
+    assert next(items) == 1
+    assert read.wait(10), "the second item is made while the first is worked on"
+    assert list(items) == [2]
+
+
+def test_errors_and_ends_of_reading_ahead():
+    def broken():
+        yield 1
+        raise OSError("disk")
+
+    items = prefetched(broken())
+    assert next(items) == 1
+    with pytest.raises(OSError, match="disk"):
+        next(items)
+    before = threading.active_count()
+    endless = prefetched(iter(int, 1))
+    next(endless)
+    endless.close()
+    assert threading.active_count() == before, "the reader ends with the walk"

@@ -13,6 +13,7 @@ from . import (
     error,
     learners,
     maxout,
+    scale,
     scaling,
     startup,
     structures,
@@ -34,6 +35,7 @@ BENCHMARKS = {
     "compact": compact.run,
     "compact_speed": compact_speed.run,
     "learners": learners.run,
+    "scale": scale.run,
 }
 
 

@@ -17,6 +17,7 @@ from scipy import sparse
 BLOCK = 65_536
 FEATURES, COLUMNS = 1024, 40
 HASHED, NON_ZEROS = 2**20, 39
+REAL_DRAWS = 5
 
 
 def dense_block(seed: int, n: int = BLOCK) -> tuple[np.ndarray, np.ndarray]:
@@ -126,26 +127,32 @@ def clicks(n: int) -> dict[str, float]:
     start = time.perf_counter()
     model.fit(stream)
     seconds = time.perf_counter() - start
-    X, y = click_block(10**6)
-    accuracy = float(model.score(X, y))
-    return {"seconds": seconds, "accuracy": accuracy, "base": float(1 - y.mean())}
+    return {"seconds": seconds, **judged(model, *click_block(10**6))}
 
 
 def real_clicks() -> dict[str, float]:
-    """The same model on 7200 real rows."""
-    from sklearn.metrics import roc_auc_score
-
+    """The same model on 7200 real rows, the mean of five draws."""
     import bochner
 
     data = bochner.datasets.load("criteo_8k_hashed20")
     X, X_test = (rows.astype(np.float32) for rows in (data.X_train, data.X_test))
     start = time.perf_counter()
-    model = click_model().fit(X, data.y_train)
-    seconds = time.perf_counter() - start
-    base = float(max(np.mean(data.y_test), 1 - np.mean(data.y_test)))
-    score = float(model.score(X_test, data.y_test))
-    auc = float(roc_auc_score(data.y_test, model.decision_function(X_test)))
-    return {"seconds": seconds, "accuracy": score, "base": base, "auc": auc}
+    models = [click_model(seed).fit(X, data.y_train) for seed in range(REAL_DRAWS)]
+    seconds = (time.perf_counter() - start) / REAL_DRAWS
+    found = [judged(model, X_test, data.y_test) for model in models]
+    means = {name: float(np.mean([f[name] for f in found])) for name in found[0]}
+    return {"seconds": seconds, **means}
+
+
+def judged(model: Any, X: Any, y: np.ndarray) -> dict[str, float]:
+    """Accuracy on rows that were not learned from, beside always saying no."""
+    from sklearn.metrics import roc_auc_score
+
+    return {
+        "accuracy": float(model.score(X, y)),
+        "base": float(max(np.mean(y), 1 - np.mean(y))),
+        "auc": float(roc_auc_score(y, model.decision_function(X))),
+    }
 
 
 def features() -> Any:
@@ -155,17 +162,23 @@ def features() -> Any:
     return methods.rff(FEATURES, gamma=0.02, random_state=0)
 
 
-def click_model() -> Any:
-    """A logistic model of 500 features, kept of 5000, of 250 sparse projections."""
+def click_model(seed: int = 0) -> Any:
+    """A logistic model of 500 features, kept of 5000, of 250 sparse projections.
+
+    Columns that hardly ever differ are left out first: what happens once is noise to a
+    projection. γ was chosen by cross-validation on the real training rows.
+    """
+    from sklearn.feature_selection import VarianceThreshold
     from sklearn.pipeline import make_pipeline
 
     from bochner import KernelClassifier, RandomProjection, methods
 
     map_ = make_pipeline(
-        RandomProjection(250, projection="sparse", random_state=0),
-        methods.giga(500, n_candidates=5000, gamma="median", random_state=0),
+        VarianceThreshold(0.01),
+        RandomProjection(250, projection="sparse"),
+        methods.giga(500, n_candidates=5000, gamma=0.003),
     )
-    return KernelClassifier(map_, loss="log", random_state=0)
+    return KernelClassifier(map_, loss="log", random_state=seed)
 
 
 def tested(model: Any) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import importlib.util
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -55,6 +56,7 @@ def file_blocks(source: Any, reading: Reading, format: str | None) -> Blocks:
         )
     kind = formats.pop()
     if kind in TABLES:
+        _check_arrow(f"{kind} files")
         module = TABLES[kind]
         return _ahead(lambda: _table_items(paths, module, reading), paths, module)
     if kind == "svmlight":
@@ -66,6 +68,7 @@ def file_blocks(source: Any, reading: Reading, format: str | None) -> Blocks:
 
 def frame_blocks(frame: Any, reading: Reading) -> Blocks:
     """Blocks of a pandas or polars frame, its columns by name."""
+    _check_arrow("columns of frames")
     import pyarrow as pa
 
     table = frame.to_arrow() if hasattr(frame, "to_arrow") else None
@@ -79,6 +82,14 @@ def frame_blocks(frame: Any, reading: Reading) -> Blocks:
             yield plan.item(table.slice(start, size), "the frame", start)
 
     return Blocks(read, n_rows=lambda: table.num_rows)
+
+
+def _check_arrow(what: str) -> None:
+    if importlib.util.find_spec("pyarrow") is None:
+        raise ImportError(
+            f"blocks: {what} are read with pyarrow, which is not installed; "
+            "pip install 'bochner[dask]', or pip install pyarrow."
+        )
 
 
 def _ahead(

@@ -1,0 +1,89 @@
+"""Rows a second and memory as rows grow: one process, Dask workers, click logs.
+
+Every run has a process of its own. Rows are made on the fly, 40 normal features each,
+and go through 1024 random features into ridge (float64 sums).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import Any
+
+from .timing import print_table
+
+SIZES = 10**5, 10**6, 10**7
+QUICK_SIZES = 10**4, 10**5
+DASK_SIZES = 10**5, 10**6
+CLICKS = 10**6
+
+
+def run(quick: bool = False) -> None:
+    """Print all tables."""
+    sizes = QUICK_SIZES if quick else SIZES
+    _one_process(sizes)
+    _with_dask(sizes[:1] if quick else DASK_SIZES)
+    _clicks(10**5 if quick else CLICKS)
+
+
+def _one_process(sizes: tuple[int, ...]) -> None:
+    rows, before = [], None
+    for n in sizes:
+        found = worker("one", n)
+        seconds = found["seconds"]
+        ratio = "" if before is None else f"{seconds / before:.2f} ×"
+        rows.append([f"{n:,}", *_figures(n, found), ratio, f"{found['r2']:.3f}"])
+        before = seconds
+    header = ["rows", "seconds", "rows/s", "peak memory", "time, last to this", "R²"]
+    print_table("Streamed into ridge in one process, all cores", header, rows)
+
+
+def _with_dask(sizes: tuple[int, ...]) -> None:
+    rows = []
+    for n in sizes:
+        alone = None
+        for n_workers in (1, 2):
+            found = worker("dask", n, n_workers)
+            alone = alone or found["seconds"]
+            memory = f"{found['worker_bytes'] / 2**30:.2f} GiB"
+            cells = [f"{found['seconds']:.1f}", f"{n / found['seconds']:,.0f}", memory]
+            ratio = f"{alone / found['seconds']:.2f} ×"
+            rows.append([f"{n:,}, {n_workers} workers", *cells, ratio])
+    header = ["rows", "seconds", "rows/s", "most of a worker", "beside one worker"]
+    print_table("The same on Dask, one thread a worker", header, rows)
+
+
+def _clicks(n: int) -> None:
+    kinds: list[tuple[str, Any, int]] = [(f"{n:,} generated", "clicks", n)]
+    rows = []
+    if "BOCHNER_DATA" in os.environ:
+        kinds.append(("7,200 real", "real_clicks", 7200))
+    for name, kind, size in kinds:
+        found = worker(kind, *([size] if kind == "clicks" else []))
+        accuracy = f"{100 * found['accuracy']:.2f} %", f"{100 * found['base']:.2f} %"
+        rows.append([name, *_figures(size, found), *accuracy, f"{found['auc']:.3f}"])
+    header = ["clicks", "seconds", "rows/s", "peak memory", "accuracy", "base", "AUC"]
+    title = "2²⁰ hashed columns → 250 sparse projections → GIGA → logistic"
+    print_table(title, header, rows)
+
+
+def _figures(n: int, found: dict[str, float]) -> list[str]:
+    memory = f"{found['bytes'] / 2**30:.2f} GiB"
+    return [f"{found['seconds']:.1f}", f"{n / found['seconds']:,.0f}", memory]
+
+
+def worker(kind: str, *numbers: int) -> dict[str, float]:
+    """One run in a process of its own."""
+    command = [
+        sys.executable,
+        "-m",
+        "benchmarks.scale_worker",
+        kind,
+        *map(str, numbers),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(command)} failed:\n{done.stderr}")
+    return json.loads(done.stdout.splitlines()[-1])

@@ -16,16 +16,24 @@ from .timing import print_table
 
 SIZES = 10**5, 10**6, 10**7
 QUICK_SIZES = 10**4, 10**5
-DASK_SIZES = 10**5, 10**6
+
 CLICKS = 10**6
+
+CLUSTERS = 2, 16, 128
+PARTITION = 10**6
+LOGISTIC_PASSES = 15
+EFFICIENCY = 0.9
+"""Clusters, partitions and passes that costs are carried on to; the share of their time
+that workers compute, as two of them were measured to."""
 
 
 def run(quick: bool = False) -> None:
     """Print all tables."""
     sizes = QUICK_SIZES if quick else SIZES
     _one_process(sizes)
-    _with_dask(sizes[:1] if quick else DASK_SIZES)
+    _with_dask(sizes[:1] if quick else sizes)
     _clicks(10**5 if quick else CLICKS)
+    _carried_on()
 
 
 def _one_process(sizes: tuple[int, ...]) -> None:
@@ -69,13 +77,46 @@ def _clicks(n: int) -> None:
     print_table(title, header, rows)
 
 
+def _carried_on() -> None:
+    """What the costs of a row on one thread come to for more rows than were run."""
+    found = worker("costs", threads=1)
+    rows = [[name, f"{found[name]:.2f}"] for name in found if ", " in name]
+    print_table("Microseconds a row on one thread", ["stage", "µs"], rows)
+    ridge = found["dense, features"] + found["dense, sums"]
+    making = found["clicks, projection"] + found["clicks, features"]
+    logistic = making + LOGISTIC_PASSES * (making + found["clicks, a pass"])
+    jobs = [
+        ("10⁹ × 40 → 1024, ridge", 1e9, ridge, 8 * 1024**2),
+        (
+            "51.9 M × 10⁶ → 250 → 500, ridge",
+            51.9e6,
+            making + found["clicks, sums"],
+            2e6,
+        ),
+        (
+            "51.9 M × 10⁶ → 250 → 500, logistic",
+            51.9e6,
+            logistic,
+            4000 * LOGISTIC_PASSES,
+        ),
+    ]
+    rows = []
+    for name, n, microseconds, statistics in jobs:
+        sent = n / PARTITION * statistics
+        hours = [n * microseconds / 3.6e9 / w / EFFICIENCY for w in CLUSTERS]
+        rows.append([name, *(f"{h:.2f} h" for h in hours), f"{sent / 2**30:.1f} GiB"])
+    header = ["extrapolated", *(f"{w} workers" for w in CLUSTERS), "over the network"]
+    print_table(f"Partitions of {PARTITION:,} rows, reading them aside", header, rows)
+
+
 def _figures(n: int, found: dict[str, float]) -> list[str]:
     memory = f"{found['bytes'] / 2**30:.2f} GiB"
     return [f"{found['seconds']:.1f}", f"{n / found['seconds']:,.0f}", memory]
 
 
-def worker(kind: str, *numbers: int) -> dict[str, float]:
+def worker(kind: str, *numbers: int, threads: int | None = None) -> dict[str, float]:
     """One run in a process of its own."""
+    limits = {} if threads is None else {"OMP_NUM_THREADS": str(threads)}
     command = [
         sys.executable,
         "-m",
@@ -83,7 +124,8 @@ def worker(kind: str, *numbers: int) -> dict[str, float]:
         kind,
         *map(str, numbers),
     ]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    environment = {**os.environ, **limits}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
     if done.returncode:
         raise RuntimeError(f"{' '.join(command)} failed:\n{done.stderr}")
     return json.loads(done.stdout.splitlines()[-1])

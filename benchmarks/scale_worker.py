@@ -155,6 +155,45 @@ def judged(model: Any, X: Any, y: np.ndarray) -> dict[str, float]:
     }
 
 
+def costs() -> dict[str, float]:
+    """Microseconds a row of every stage, on as many threads as the process may use."""
+    from bochner.linear import passes
+    from bochner.linear.losses import Logistic
+    from bochner.linear.moments import Moments
+    from bochner.linear.rows import Chunk
+
+    found = {}
+    X, y = dense_block(0)
+    C, clicked = click_block(0)
+    kinds = (
+        ("dense", X, y > 0, features().fit(X)),
+        ("clicks", C, clicked, click_model().features.fit(C)),
+    )
+    for name, rows, labels, map_ in kinds:
+        if name == "clicks":
+            before = map_[:-1]
+            found["clicks, projection"] = _microseconds(before.transform, rows)
+            rows, map_ = before.transform(rows), map_[-1]
+        found[f"{name}, features"] = _microseconds(map_.transform, rows)
+        F, T = map_.transform(rows), np.where(labels, 1.0, -1.0)[:, None]
+        moments, chunk = Moments.zero(F.shape[1], 1), Chunk(F, labels.astype(int), None)
+        found[f"{name}, sums"] = _microseconds(moments.add, F, T, None)
+        B = np.zeros((F.shape[1] + 1, 1))
+        derivative = passes.chunk_derivative
+        found[f"{name}, a pass"] = _microseconds(derivative, Logistic(), chunk, B)
+    return found
+
+
+def _microseconds(run: Any, *arguments: Any) -> float:
+    """A row's, the best of three runs over a block."""
+    seconds = []
+    for _ in range(3):
+        start = time.perf_counter()
+        run(*arguments)
+        seconds.append(time.perf_counter() - start)
+    return 1e6 * min(seconds) / BLOCK
+
+
 def features() -> Any:
     """1024 random features of a Gaussian kernel, drawn and not learned."""
     from bochner import methods
@@ -192,6 +231,7 @@ def main() -> None:
         "one": one_process,
         "dask": with_dask,
         "clicks": clicks,
+        "costs": costs,
         "real_clicks": real_clicks,
     }
     found = run[kind](*map(int, numbers))

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from .._validation import check_count, check_positive
-from ..execution.features import CHUNK_BYTES, FITTING
+from ..execution.features import FITTING, PASSING_BYTES
 from ..execution.memory import budget, machine_bytes, readable
 from ..execution.stream import BLOCK_BYTES
 from ..linear.moments import GRAM_ROWS
@@ -155,7 +155,7 @@ def _map_stage(estimator: Any, cost: MapCost, learner: bool) -> Stage:
 
 def _learning(owner: Any, cost: MapCost, n: int, size: int) -> list[Stage]:
     m = cost.n_columns
-    chunk = min(CHUNK_BYTES, n * m * size) + 8 * m * min(n, GRAM_ROWS["float64"])
+    chunk = min(PASSING_BYTES, n * m * size) + 8 * m * min(n, GRAM_ROWS["float64"])
     making = n * cost.a_row
     if m <= FACTORED_COLUMNS and getattr(owner, "loss", "squared") == "squared":
         sampled = 16 * min(n, CHOSEN_BY) * m if hasattr(owner, "alpha") else 0

@@ -13,7 +13,7 @@ from .._lazy import LazyRows, is_lazy, over_chunks
 from .._progress import reporter
 from .._validation import check_option, check_weight
 from ..execution.checkpoint import checkpoint_of
-from ..execution.features import CHUNK_BYTES, FeatureRows, raw_features
+from ..execution.features import PASSING_BYTES, FeatureRows, raw_features
 from ..execution.sources import ArraySource, Block, BlockSource, Source
 from ..execution.stream import Blocks
 from ..linear.losses import Squared
@@ -310,7 +310,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     def _leverage(self, X: Any) -> np.ndarray:
         """φᵀ(FᵀF + αI)⁻¹φ of rows X about the mean, and 1/n for the intercept, (n,)."""
         raw = raw_features(self.features_, X)
-        rows = FeatureRows(ArraySource(X, np.empty(X.shape[0])), raw, CHUNK_BYTES)
+        rows = FeatureRows(ArraySource(X, np.empty(X.shape[0])), raw, PASSING_BYTES)
         parts = [
             self._posterior.leverage(mixed(chunk.F, raw.mixing))
             for chunk in rows.chunks()

@@ -23,7 +23,7 @@ from .._transformer import RowTransformer
 from .._validation import FLOATS, check_count
 from ..execution.checkpoint import Checkpoint
 from ..execution.features import (
-    CHUNK_BYTES,
+    PASSING_BYTES,
     FeatureRows,
     RawFeatures,
     feature_rows,
@@ -280,7 +280,7 @@ def predicted(transformer: Any, B: np.ndarray, intercept: np.ndarray, X: Any) ->
     B are coefficients of the columns (`RawFeatures.to_columns`), found once in `fit`.
     """
     raw = raw_features(transformer, X)
-    rows = FeatureRows(ArraySource(X, np.empty(X.shape[0])), raw, CHUNK_BYTES)
+    rows = FeatureRows(ArraySource(X, np.empty(X.shape[0])), raw, PASSING_BYTES)
     B = B.astype(raw.dtype)
     parts = [chunk.F @ B for chunk in rows.chunks()]
     return np.concatenate(parts) + intercept.astype(raw.dtype)

@@ -34,7 +34,7 @@ from .._version import __version__
 from ..linear import passes
 from ..linear.losses import Loss
 from ..linear.rows import Chunk
-from .features import CHUNK_BYTES, FITTING, FeatureRows, KeptRows, RawFeatures
+from .features import FITTING, PASSING_BYTES, FeatureRows, KeptRows, RawFeatures
 from .sources import ArraySource, Block
 
 T = TypeVar("T")
@@ -240,7 +240,7 @@ def _made_and_walked(
     *columns: Any,
 ) -> Any:
     block = making.block(*columns)
-    rows = FeatureRows(ArraySource(*block), making.features, CHUNK_BYTES)
+    rows = FeatureRows(ArraySource(*block), making.features, PASSING_BYTES)
     found = step(rows, place)
     _tell(topic, block.X.shape[0])
     return found

@@ -26,6 +26,10 @@ T = TypeVar("T")
 CHUNK_BYTES = 128 << 20
 """Features of one chunk: long enough for its products, short beside the budget."""
 
+PASSING_BYTES = 16 << 20
+"""Features of a chunk that is not kept: the next takes its place in memory, where a
+larger one would be given fresh pages, which cost more than the features do."""
+
 FITTING, STREAMED = (0.65, 0.35, 0.35), (0.1, 0.3, 0.6)
 """Shares of the budget for features that are kept, for a sample of them, and for copies
 of the rows that curve: where all features fit the first, and where they do not and
@@ -211,17 +215,18 @@ class FeatureRows:
     def mixing(self) -> np.ndarray | None:
         return self.features.mixing
 
-    @property
-    def chunk_rows(self) -> int:
-        size = min(CHUNK_BYTES, self.budget)
-        return max(64, size // (self.n_columns * self.dtype.itemsize))
+    def chunk_rows(self, size: int) -> int:
+        """Rows whose features take about so many bytes, within the budget."""
+        bytes_a_row = self.n_columns * self.dtype.itemsize
+        return max(64, min(size, self.budget) // bytes_a_row)
 
     def chunks(self) -> Iterator[Chunk]:
         if self._complete:
             yield from self._kept.values()
             return
+        size = CHUNK_BYTES if self._shares is FITTING else PASSING_BYTES
         i = -1
-        for i, block in enumerate(self.source.blocks(self.chunk_rows)):
+        for i, block in enumerate(self.source.blocks(self.chunk_rows(size))):
             if i in self._kept:
                 yield self._kept[i]
                 continue
@@ -239,6 +244,7 @@ class FeatureRows:
         total, done, n_rows = self.checkpoint.get("fold", (None, 0, 0))
         total = start(0) if total is None else total
         pace = Pace(self.report, self.source.about_rows, n_rows)
+        rows = self.chunk_rows(PASSING_BYTES)
         blocks = self.source.whole(done)
         while True:
             try:
@@ -249,7 +255,7 @@ class FeatureRows:
             if block is None:
                 pace.close()
                 return total
-            for part in ArraySource(*block).blocks(self.chunk_rows):
+            for part in ArraySource(*block).blocks(rows):
                 F = self.features.make(part.X)
                 add(total, Chunk(F, part.y, part.weight))
                 pace.add(len(part.y))

@@ -95,3 +95,18 @@ def test_compiled_code_lives_in_private_files_of_functions(path):
         ]
         # _simd.py defines the vector type that the others compute with
         assert not classes or path.name == "_simd.py"
+
+
+def test_dask_and_pyarrow_are_imported_where_they_are_used():
+    """Both are extras: the library works, and is fast to import, without them."""
+    places = {"dask": set(), "distributed": set(), "pyarrow": set()}
+    for path in FILES:
+        for module in imported_modules(path) & places.keys():
+            places[module].add(path.relative_to(ROOT).as_posix())
+    assert places["dask"] == {
+        "_lazy.py",
+        "execution/dask.py",
+        "execution/dask_source.py",
+    }
+    assert places["distributed"] == {"execution/dask.py"}
+    assert all(place.startswith("execution/") for place in places["pyarrow"])

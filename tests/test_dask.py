@@ -270,6 +270,12 @@ def test_bad_input():
         model.fit(lazy("dense"), da.zeros(10))
     with pytest.raises(ValueError, match="KernelRegressor requires y"):
         model.fit(lazy("dense"))
+    bad = X.copy()
+    bad[2000, 1] = np.nan
+    with pytest.raises(
+        ValueError, match=r"rows 1501 to 3000 \(number 501 of them\): Input X.*NaN"
+    ):
+        model.fit(da.from_array(bad, chunks=(1500, -1)), da.from_array(Y))
     with pytest.raises(ValueError, match="Input X contains NaN"):
         model.fit(da.where(lazy("dense") > 3, np.nan, lazy("dense")), da.from_array(Y))
     with pytest.raises(ValueError, match="X contains NaN or infinity"):

@@ -252,6 +252,30 @@ def test_errors_of_a_fit_say_where(tmp_path):
         KernelRegressor(16, random_state=0).fit(blocks(parts))
 
 
+def test_targets_beside_blocks_are_refused():
+    stream = blocks(X, target=Y)
+    with pytest.raises(
+        ValueError, match=r"KernelRegressor: y beside blocks, which carry"
+    ):
+        KernelRegressor(16).fit(stream, Y)
+    with pytest.raises(ValueError, match=r"sample_weight beside blocks"):
+        KernelClassifier(16).fit(stream, sample_weight=Y)
+
+
+def test_predictions_of_blocks():
+    stream = blocks(X, target=Y, rows=70)
+    model = KernelRegressor(16, random_state=0).fit(stream)
+    assert_allclose(model.predict(stream), model.predict(X), atol=1e-10)
+    for found, one in zip(
+        model.predict(stream, return_std=True),
+        model.predict(X, return_std=True),
+        strict=True,
+    ):
+        assert_allclose(found, one, atol=1e-10)
+    codes = methods.maxout_codes(4, output="onehot", random_state=0).fit(X)
+    assert (codes.transform(stream) != codes.transform(X)).nnz == 0
+
+
 def test_empty_blocks_are_passed_over():
     parts = [(X[:0], Y[:0]), (X[:80], Y[:80]), (X[:0], Y[:0]), (X[80:], Y[80:])]
     model = KernelRegressor(methods.rff(32, gamma=0.1, random_state=0), alpha=1.0)

@@ -27,6 +27,11 @@ def is_lazy(X: Any) -> bool:
     return hasattr(X, "to_delayed") and hasattr(X, "dask")
 
 
+def is_stream(X: Any) -> bool:
+    """Whether X is what `blocks` returns."""
+    return hasattr(X, "walk") and hasattr(X, "about_rows")
+
+
 def as_array(X: Any) -> Any:
     """A Dask collection as an array of known row counts, all columns in one chunk."""
     if hasattr(X, "to_dask_array"):
@@ -159,16 +164,31 @@ def _chunk_spread(
 def over_chunks(method: Callable) -> Callable:
     """A method of rows that maps over the chunks of a Dask collection, lazily.
 
-    What comes out is found by asking for one row of zeros.
+    What comes out is found by asking for one row of zeros. A stream of blocks is walked
+    at once, and what comes out of them put together.
     """
 
     @functools.wraps(method)
     def call(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
-        if not is_lazy(X):
-            return method(self, X, *args, **kwargs)
-        return _mapped(functools.partial(method, self), X, args, kwargs)
+        if is_lazy(X):
+            return _mapped(functools.partial(method, self), X, args, kwargs)
+        if is_stream(X):
+            parts = (rows for rows, *_ in X if rows.shape[0])
+            return _joined([method(self, rows, *args, **kwargs) for rows in parts])
+        return method(self, X, *args, **kwargs)
 
     return call
+
+
+def _joined(parts: list[Any]) -> Any:
+    """Results of blocks, one below the other."""
+    if not parts:
+        raise ValueError("blocks: there are no rows.")
+    if isinstance(parts[0], tuple):
+        return tuple(_joined(list(part)) for part in zip(*parts, strict=True))
+    if sparse.issparse(parts[0]):
+        return sparse.vstack(parts, "csr")
+    return np.concatenate(parts)
 
 
 def _mapped(function: Callable, X: Any, args: tuple, kwargs: dict) -> Any:

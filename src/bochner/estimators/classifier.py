@@ -24,7 +24,7 @@ from .calibration import (
     temperature,
 )
 from .labels import Labels, label_counts
-from .reading import first_look, lazy_source, missing_target
+from .reading import check_alone, first_look, lazy_source, missing_target
 from .search import default_map, search_bandwidth
 from .solving import (
     Linear,
@@ -268,6 +268,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
     def _source(self, X: Any, y: Any, weight: Any) -> tuple[Source, Block]:
         """Rows with class numbers, and the rows that the map is fitted on."""
         if isinstance(X, Blocks):
+            check_alone(self, y, weight)
             first, targets, n_rows = first_look(X, self._checked)
             self._set_labels(Labels.of(targets, self.class_weight))
             source = BlockSource(X, self._labelled, n_rows)

@@ -22,7 +22,7 @@ from ..linear.moments import Moments
 from ..linear.pca import Components, components, components_of_rows
 from ..linear.rows import Chunk, mixed
 from ..nystroem import Nystroem
-from .reading import first_block, lazy_source
+from .reading import check_alone, first_block, lazy_source
 from .training import (
     Training,
     canonical,
@@ -167,6 +167,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def _source(self, X: Any, sample_weight: Any) -> tuple[Source, Block]:
         if isinstance(X, Blocks):
+            check_alone(self, None, sample_weight)
             first = first_block(X, self._checked)
             return BlockSource(X, self._again), first
         if is_lazy(X):

@@ -22,6 +22,16 @@ def missing_target(owner: Any) -> ValueError:
     return ValueError(f"{name} requires y to be passed, but the target y is None.")
 
 
+def check_alone(owner: Any, y: Any, weight: Any) -> None:
+    """Refuse y and weights beside blocks, which carry theirs."""
+    for name, value in (("y", y), ("sample_weight", weight)):
+        if value is not None:
+            raise ValueError(
+                f"{type(owner).__name__}: {name} beside blocks, which carry theirs, as "
+                "(X, y) or (X, y, sample_weight); give blocks(X, target=y, weight=…)."
+            )
+
+
 def first_block(source: Blocks, check: Check) -> Block:
     """The first block that has rows, validated."""
     return validated(source.first(), partial(check, reset=True))

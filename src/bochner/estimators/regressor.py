@@ -20,7 +20,7 @@ from ..linear.losses import Squared
 from ..linear.rows import mixed
 from ..nystroem import Nystroem
 from .evidence import search_kernel
-from .reading import first_block, lazy_source, missing_target
+from .reading import check_alone, first_block, lazy_source, missing_target
 from .solving import (
     Linear,
     check_alpha,
@@ -198,6 +198,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     def _source(self, X: Any, y: Any, sample_weight: Any) -> tuple[Source, Block]:
         """Rows with their targets, and the rows that the map is fitted on."""
         if isinstance(X, Blocks):
+            check_alone(self, y, sample_weight)
             return BlockSource(X, self._again), first_block(X, self._checked)
         if is_lazy(X):
             return self._lazy_source(X, y, sample_weight)

@@ -35,7 +35,8 @@ from ..linear import passes
 from ..linear.losses import Loss
 from ..linear.rows import Chunk
 from .features import FITTING, PASSING_BYTES, FeatureRows, KeptRows, RawFeatures
-from .sources import ArraySource, Block
+from .sources import ArraySource, Block, validated
+from .stream import Item
 
 T = TypeVar("T")
 
@@ -135,7 +136,7 @@ class DaskRows:
             task = dask.delayed(_made_and_walked, pure=False)
             step = _constant(step)
             yield [
-                task(step, making, topic, p.place, p.X, p.y, p.weight)
+                task(step, making, topic, p.place, *p.columns)
                 for p in self.source.partitions
             ]
 
@@ -149,7 +150,7 @@ class DaskRows:
             return
         if self._held is None:
             task, making = dask.delayed(_kept, pure=False), self._constant()
-            made = [task(making, p.X, p.y, p.weight) for p in self.source.partitions]
+            made = [task(making, *p.columns) for p in self.source.partitions]
             self._held = list(_quietly(dask.persist, *made))
         walk = dask.delayed(_walked, pure=False)
         step = _constant(step)
@@ -207,14 +208,14 @@ class Making:
     features: RawFeatures
     validate: Callable[[Any, Any, Any], Block]
 
-    def block(self, X: Any, y: Any, weight: Any) -> Block:
+    def block(self, X: Any, y: Any, weight: Any, name: str) -> Block:
         """Validated rows."""
         if self.version != __version__:
             raise RuntimeError(
                 f"bochner {__version__} runs on a Dask worker and {self.version} on "
                 "the client; install the same version on all of them."
             )
-        return self.validate(X, y, weight)
+        return validated(Item(X, y, weight, name), self.validate)
 
 
 def _reduced(tasks: Any, merge: Callable[[list[Any]], Any]) -> Any:

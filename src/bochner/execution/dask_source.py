@@ -25,7 +25,13 @@ class Partition:
     X: Any
     y: Any
     weight: Any
+    name: str  # for messages
     place: int  # of its first row that counts
+
+    @property
+    def columns(self) -> tuple[Any, Any, Any, str]:
+        """What a task that makes features is given."""
+        return self.X, self.y, self.weight, self.name
 
 
 @dataclass(frozen=True)
@@ -84,7 +90,7 @@ def dask_source(
     rows = X.to_delayed() if frame else array.to_delayed().ravel()
     columns = rows, *(_delayed(values, len(chunks)) for values in (target, weights))
     partitions = tuple(
-        Partition(X, y, weight, int(places[i]))
+        Partition(X, y, weight, _name(starts[i], chunks[i]), int(places[i]))
         for i, (X, y, weight) in enumerate(zip(*columns, strict=True))
         if chunks[i]
     )
@@ -100,6 +106,10 @@ def dask_source(
         validate,
         X._meta if frame else None,
     )
+
+
+def _name(start: int, n_rows: int) -> str:
+    return f"rows {start + 1} to {start + n_rows}"
 
 
 def _beside(owner: str, name: str, values: Any, array: Any) -> Any:

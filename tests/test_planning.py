@@ -1,0 +1,132 @@
+"""Estimates of bytes and operations, beside what fits really take."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from bochner import (
+    CompactMap,
+    KernelClassifier,
+    KernelPCA,
+    KernelRegressor,
+    Nystroem,
+    RandomProjection,
+    estimate,
+    methods,
+)
+from bochner._progress import Pace, clock_time
+from bochner.methods import METHODS
+
+N, D = 20_000, 30
+X = np.random.default_rng(0).normal(size=(N, D))
+Y = np.sin(X[:, 0])
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        KernelRegressor(methods.rff(512, gamma=0.1, random_state=0), alpha=1.0),
+        KernelRegressor(methods.rff(1024, gamma=0.1, random_state=0)),
+        KernelRegressor(Nystroem(800, gamma=0.1, random_state=0), alpha=1.0),
+        KernelClassifier(methods.sorf(512, gamma=0.1, random_state=0), alpha=1.0),
+        KernelPCA(2, features=methods.rff(700, gamma=0.1, random_state=0)),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_memory_is_about_what_a_fit_takes(model):
+    model.fit(X[:2000], Y[:2000] > 0)  # whatever is loaded once
+    tracemalloc.start()
+    model.fit(X, Y > 0)
+    taken = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    planned = estimate(model, N, D)
+    data = planned.stages[0].bytes
+    assert data == X.nbytes
+    assert 0.5 * taken <= planned.peak_bytes - data <= 2 * taken
+
+
+def test_stages_grow_as_they_should():
+    def flops(n, d, m):
+        plan = estimate(KernelRegressor(methods.rff(m)), n, d)
+        return {stage.name: stage.flops for stage in plan.stages}
+
+    one = flops(10**6, 100, 512)
+    more_rows, wider, larger = (
+        flops(10**7, 100, 512),
+        flops(10**6, 200, 512),
+        flops(10**6, 100, 1024),
+    )
+    assert more_rows["sums"] == 10 * one["sums"]
+    assert more_rows["solve"] == one["solve"]
+    assert 1.8 < wider["features"] / one["features"] <= 2
+    assert larger["sums"] == 4 * one["sums"] and larger["solve"] == 8 * one["solve"]
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_can_be_estimated(name):
+    plan = estimate(METHODS[name](64), 10**5, 300)
+    assert plan.fits and plan.flops > 0
+    assert plan.stages[-1].bytes >= 64 * 10**5 * 8
+
+
+def test_structured_maps_are_small():
+    wide = 10**6
+    dense, sorf = (
+        estimate(make(4096), 1000, wide) for make in (methods.rff, methods.sorf)
+    )
+    assert dense.stages[1].bytes > 1000 * sorf.stages[1].bytes
+    assert any("methods.sorf" in line for line in dense.advice)
+
+
+def test_what_does_not_fit_is_said():
+    plan = estimate(KernelRegressor(1024), 10**9, 40)
+    assert not plan.fits
+    assert "give them as bochner.blocks" in plan.advice[0]
+    plan = estimate(KernelRegressor(methods.rff(4096), memory="100 MiB"), 10**5, 40)
+    assert not plan.fits and "use at most 1810 features" in plan.advice[0]
+    plan = estimate(KernelClassifier(methods.rff(4096)), 10**7, 10)
+    assert any("made anew in every pass" in line for line in plan.advice)
+    text = str(estimate(KernelRegressor(1024), 10**9, 40))
+    assert text.splitlines()[0].split() == ["stage", "memory", "flops"]
+    assert text.count("\n") >= 6
+
+
+def test_other_maps():
+    pipeline = make_pipeline(StandardScaler(), RandomProjection(20), CompactMap(8))
+    assert estimate(pipeline, 1000, 50).stages[1].note == "8 features"
+    frozen = FrozenEstimator(methods.rff(64, gamma=0.1).fit(X[:10]))
+    assert estimate(KernelRegressor(frozen), 1000, D).stages[1].note == "64 features"
+    sparse = estimate(methods.rff(64), 10**6, 10**6, density=4e-5, dtype="float32")
+    assert sparse.stages[0].bytes == 10**6 * 40 * 8
+
+
+def test_bad_input():
+    with pytest.raises(ValueError, match="estimate: n must be a positive integer"):
+        estimate(KernelRegressor(), 0, 3)
+    with pytest.raises(ValueError, match="density must be at most 1; got 2"):
+        estimate(KernelRegressor(), 10, 3, density=2)
+    with pytest.raises(TypeError, match="the cost of int is not known"):
+        estimate(3, 10, 3)
+
+
+def test_pace():
+    told, now = [], [0.0]
+    pace = Pace(told.append, 1000, clock=lambda: now[0])
+    pace.add(100)
+    assert not told, "not yet"
+    now[0] = 10.0
+    pace.add(100)
+    assert told == ["200 rows, 20 a second, about 0:40 left"]
+    now[0] = 50.0
+    pace.add(800)
+    pace.close()
+    assert told[-1] == "1,000 rows in 0:50, 20 a second"
+    unknown = Pace(told.append, None, done=10**6, clock=lambda: now[0])
+    now[0] = 60.0
+    unknown.add(10)
+    assert told[-1] == "1,000,010 rows, 1 a second"
+    assert clock_time(3725) == "1:02:05"

@@ -22,18 +22,16 @@ CLICKS = 10**6
 CLUSTERS = 2, 16, 128
 PARTITION = 10**6
 LOGISTIC_PASSES = 15
-EFFICIENCY = 0.9
-"""Clusters, partitions and passes that costs are carried on to; the share of their time
-that workers compute, as two of them were measured to."""
+"""Clusters, partitions and passes that costs are carried on to."""
 
 
 def run(quick: bool = False) -> None:
     """Print all tables."""
     sizes = QUICK_SIZES if quick else SIZES
     _one_process(sizes)
-    _with_dask(sizes[:1] if quick else sizes)
+    microseconds = _with_dask(sizes[:1] if quick else sizes)
     _clicks(10**5 if quick else CLICKS)
-    _carried_on()
+    _carried_on(microseconds)
 
 
 def _one_process(sizes: tuple[int, ...]) -> None:
@@ -48,8 +46,9 @@ def _one_process(sizes: tuple[int, ...]) -> None:
     print_table("Streamed into ridge in one process, all cores", header, rows)
 
 
-def _with_dask(sizes: tuple[int, ...]) -> None:
-    rows = []
+def _with_dask(sizes: tuple[int, ...]) -> float:
+    """Microseconds of a worker that a row has taken in the last run."""
+    rows, each = [], 0.0
     for n in sizes:
         alone = None
         for n_workers in (1, 2):
@@ -58,9 +57,11 @@ def _with_dask(sizes: tuple[int, ...]) -> None:
             memory = f"{found['worker_bytes'] / 2**30:.2f} GiB"
             cells = [f"{found['seconds']:.1f}", f"{n / found['seconds']:,.0f}", memory]
             ratio = f"{alone / found['seconds']:.2f} ×"
+            each = 1e6 * n_workers * found["seconds"] / n
             rows.append([f"{n:,}, {n_workers} workers", *cells, ratio])
     header = ["rows", "seconds", "rows/s", "most of a worker", "beside one worker"]
     print_table("The same on Dask, one thread a worker", header, rows)
+    return each
 
 
 def _clicks(n: int) -> None:
@@ -77,12 +78,17 @@ def _clicks(n: int) -> None:
     print_table(title, header, rows)
 
 
-def _carried_on() -> None:
-    """What the costs of a row on one thread come to for more rows than were run."""
+def _carried_on(microseconds: float) -> None:
+    """What the costs of a row on one thread come to for more rows than were run.
+
+    Divided by the share of their time that workers computed, where a row of ridge has
+    taken so many microseconds of a worker.
+    """
     found = worker("costs", threads=1)
     rows = [[name, f"{found[name]:.2f}"] for name in found if ", " in name]
     print_table("Microseconds a row on one thread", ["stage", "µs"], rows)
     ridge = found["dense, features"] + found["dense, sums"]
+    share = ridge / microseconds
     making = found["clicks, projection"] + found["clicks, features"]
     logistic = making + LOGISTIC_PASSES * (making + found["clicks, a pass"])
     jobs = [
@@ -101,12 +107,21 @@ def _carried_on() -> None:
         ),
     ]
     rows = []
-    for name, n, microseconds, statistics in jobs:
+    for name, n, cost, statistics in jobs:
         sent = n / PARTITION * statistics
-        hours = [n * microseconds / 3.6e9 / w / EFFICIENCY for w in CLUSTERS]
-        rows.append([name, *(f"{h:.2f} h" for h in hours), f"{sent / 2**30:.1f} GiB"])
+        times = [_duration(1e-6 * n * cost / w / share) for w in CLUSTERS]
+        rows.append([name, *times, f"{sent / 2**20:,.0f} MiB"])
     header = ["extrapolated", *(f"{w} workers" for w in CLUSTERS), "over the network"]
-    print_table(f"Partitions of {PARTITION:,} rows, reading them aside", header, rows)
+    title = (
+        f"Partitions of {PARTITION:,} rows, workers computing {share:.0%} of the time"
+    )
+    print_table(title, header, rows)
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
 
 
 def _figures(n: int, found: dict[str, float]) -> list[str]:

@@ -168,8 +168,8 @@ def test_bad_tables(text, message, tmp_path, monkeypatch):
 
 def test_near_names_are_suggested(tmp_path):
     path = _bad(tmp_path, "a.csv", "price,label\n1,0\n")
-    with pytest.raises(ValueError, match=r"no column 'lable' \(perhaps 'label'\)"):
-        list(blocks(path, target="lable"))
+    with pytest.raises(ValueError, match=r"no column 'labels' \(perhaps 'label'\)"):
+        list(blocks(path, target="labels"))
 
 
 def test_files_that_change_their_columns(tmp_path):

@@ -78,7 +78,7 @@ def test_structured_maps_are_small():
     dense, sorf = (
         estimate(make(4096), 1000, wide) for make in (methods.rff, methods.sorf)
     )
-    assert dense.stages[1].bytes > 1000 * sorf.stages[1].bytes
+    assert dense.stages[1].bytes > 100 * sorf.stages[1].bytes
     assert any("methods.sorf" in line for line in dense.advice)
 
 

@@ -126,4 +126,4 @@ def _name(projection: Any, m: int, d: int) -> str:
         return names[type(projection)]
     if d <= FEW_FEATURES:
         return "qmc"
-    return names[type(choose(np.empty((0, d)), Normal(), m))]
+    return names[type(choose(np.empty((0, d)), Normal(1.0), m))]

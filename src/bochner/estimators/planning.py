@@ -19,6 +19,7 @@ from .classifier import KernelClassifier
 from .costs import MapCost, map_cost
 from .pca import KernelPCA
 from .regressor import KernelRegressor
+from .solving import is_chosen
 from .training import FIXED_BYTES, default_size, given_features, is_automatic
 
 PASSES = 60
@@ -158,10 +159,11 @@ def _learning(owner: Any, cost: MapCost, n: int, size: int) -> list[Stage]:
     chunk = min(PASSING_BYTES, n * m * size) + 8 * m * min(n, GRAM_ROWS["float64"])
     making = n * cost.a_row
     if m <= FACTORED_COLUMNS and getattr(owner, "loss", "squared") == "squared":
-        sampled = 16 * min(n, CHOSEN_BY) * m if hasattr(owner, "alpha") else 0
+        sampled = is_chosen(getattr(owner, "alpha", 1.0))
+        sample = 16 * min(n, CHOSEN_BY) * m if sampled else 0
         return [
             Stage("features", chunk, making, "one pass, a chunk at a time"),
-            Stage("sums", 8 * m**2 + sampled, n * m**2, "one pass"),
+            Stage("sums", 8 * m**2 + sample, n * m**2, "one pass"),
             Stage("solve", FIXED_BYTES * m**2, 5 / 3 * m**3),
         ]
     total = budget(type(owner).__name__, owner.memory)

@@ -63,6 +63,11 @@ def check_alpha(owner: str, alpha: Any) -> tuple[float | None, np.ndarray | None
     return None, check_positive_array(owner, "alpha", alpha)
 
 
+def is_chosen(alpha: Any) -> bool:
+    """Whether α is left to be chosen: "auto", or of candidates."""
+    return isinstance(alpha, str) or np.ndim(alpha) > 0
+
+
 @dataclass
 class Sums:
     """All that ridge keeps of a stream: moments, and rows to choose α by."""
@@ -107,7 +112,7 @@ def solve_ridge(
 def sums_of(loss: Loss, rows: Rows, n_outputs: int, dtype: Any, alpha: Any) -> Sums:
     """One pass over the rows; a sample of them only where α is to be chosen by it."""
     n_columns, mixing = rows.n_columns, rows.mixing
-    sampled = isinstance(alpha, str) or np.ndim(alpha) > 0
+    sampled = is_chosen(alpha)
 
     def add(sums: Sums, chunk: Chunk) -> None:
         T = loss.encode(chunk.y, np.float64)

@@ -8,8 +8,16 @@ import sys
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from sklearn.frozen import FrozenEstimator
 
-from bochner import KernelClassifier, KernelPCA, KernelRegressor, blocks, methods
+from bochner import (
+    KernelClassifier,
+    KernelPCA,
+    KernelRegressor,
+    Nystroem,
+    blocks,
+    methods,
+)
 from bochner.execution.checkpoint import MAGIC, Checkpoint
 
 SCRIPT = """
@@ -66,6 +74,8 @@ def test_kill_and_resume_to_the_same_bits(kind, kills, tmp_path):
         assert (broken / "fit.checkpoint").exists()
     finished = run(kind, broken)
     assert finished.returncode == 0, finished.stderr
+    if kind == "log":
+        assert int(finished.stdout) < walks, "steps that were done are not done again"
     assert_array_equal(np.load(whole / "coef.npy"), np.load(broken / "coef.npy"))
     assert not (broken / "fit.checkpoint").exists(), "deleted at the end"
 
@@ -74,6 +84,7 @@ X = np.random.default_rng(0).normal(size=(400, 3))
 Y = np.sin(X[:, 0])
 PARTS = [(X[i : i + 50], Y[i : i + 50]) for i in range(0, 400, 50)]
 FEATURES = methods.rff(32, gamma=0.3, random_state=0)
+LARGE = np.random.default_rng(1).normal(size=(400, 3))
 
 
 def interrupted(path, model=None, stop=5):
@@ -100,21 +111,16 @@ def interrupted(path, model=None, stop=5):
 )
 def test_an_error_keeps_the_work_so_far(make, tmp_path):
     model = interrupted(tmp_path / "c", make(tmp_path / "c"))
-    touched = []
 
     def read():
         for i, (A, y) in enumerate(PARTS):
             # of blocks that were done nothing but their number counts
             yield (A, y) if i in (0, 5, 6, 7) else (A * np.nan, y)
-            touched.append(i)
 
     model.fit(blocks(read))
     again = make(None).fit(blocks(PARTS))
-    found, wanted = (
-        getattr(m, "coef_", None) if hasattr(m, "coef_") else m.components_
-        for m in (model, again)
-    )
-    assert_array_equal(found, wanted)
+    fitted = "coef_" if isinstance(model, KernelRegressor) else "components_"
+    assert_array_equal(getattr(model, fitted), getattr(again, fitted))
 
 
 def test_the_map_is_kept_without_a_seed(tmp_path):
@@ -153,7 +159,7 @@ def test_damaged_checkpoints_are_never_read(tmp_path):
     model.fit(blocks(PARTS))
 
 
-def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
+def test_a_failed_write_leaves_the_old_file(tmp_path):
     path = tmp_path / "c"
     kept = Checkpoint(path)
     kept.save(a=1)
@@ -173,6 +179,9 @@ def test_checkpoints_of_another_fit_are_refused(tmp_path, monkeypatch):
     same = KernelRegressor(FEATURES, checkpoint=path)
     with pytest.raises(ValueError, match="of another fit: the first block was"):
         same.fit(blocks(PARTS[1:]))
+    weighted = [(A, y, y**2) for A, y in PARTS]
+    with pytest.raises(ValueError, match="of another fit: the first block was"):
+        same.fit(blocks(weighted))
     with pytest.raises(ValueError, match="of another fit"):
         KernelPCA(2, features=FEATURES, checkpoint=path).fit(blocks(PARTS))
     monkeypatch.setattr("bochner.execution.checkpoint.__version__", "9.9")
@@ -180,7 +189,46 @@ def test_checkpoints_of_another_fit_are_refused(tmp_path, monkeypatch):
         same.fit(blocks(PARTS))
 
 
+@pytest.mark.parametrize(
+    "one, other",
+    [
+        (lambda: FrozenEstimator(rff(0.3)), lambda: FrozenEstimator(rff(0.9))),
+        (lambda: Nystroem(landmarks=LARGE), lambda: Nystroem(landmarks=LARGE + 1)),
+    ],
+)
+def test_maps_are_told_apart_beyond_their_words(one, other, tmp_path):
+    path = tmp_path / "c"
+    interrupted(path, KernelRegressor(one(), checkpoint=path))
+    with pytest.raises(ValueError, match="of another fit: features was"):
+        KernelRegressor(other(), checkpoint=path).fit(blocks(PARTS))
+    KernelRegressor(one(), checkpoint=path).fit(blocks(PARTS))
+
+
+def rff(gamma):
+    return methods.rff(16, gamma=gamma, random_state=0).fit(X)
+
+
+def test_text_beside_components(tmp_path):
+    path, words = tmp_path / "c", np.array(["a", "b"] * 25, dtype=object)
+    model = KernelPCA(2, features=FEATURES, checkpoint=path)
+
+    def read(stop):
+        for i, (A, _) in enumerate(PARTS):
+            if i == stop:
+                raise OSError("gone")
+            yield A, words.copy()
+
+    with pytest.raises(OSError, match="gone"):
+        model.fit(blocks(lambda: read(3)))
+    model.fit(blocks(lambda: read(None)))
+
+
 def test_bad_parameters(tmp_path):
+    warm = KernelClassifier(FEATURES, warm_start=True, checkpoint=tmp_path / "c")
+    with pytest.raises(
+        ValueError, match="checkpoint and warm_start do not go together"
+    ):
+        warm.fit(blocks([(A, y > 0) for A, y in PARTS]))
     with pytest.raises(ValueError, match=r"is for streams; give X as bochner.blocks"):
         KernelRegressor(FEATURES, checkpoint=tmp_path / "c").fit(X, Y)
     with pytest.raises(ValueError, match="there is no folder"):
@@ -202,13 +250,15 @@ def test_newton_steps_are_kept(tmp_path):
 
     small = {"loss": "log", "alpha": 0.1, "memory": "60 KiB"}  # a walk every pass
     again = KernelClassifier(FEATURES, **small).fit(blocks(lambda: read(None)))
-    stop = len(walks) // 2
+    stop, total = len(walks) // 2, len(walks)
     walks.clear()
     model = KernelClassifier(FEATURES, checkpoint=path, **small)
     with pytest.raises(OSError, match="gone"):
         model.fit(blocks(lambda: read(stop)))
     kept = Checkpoint(path, 1, _identity_of(path)).get("newton")
     assert 1 <= kept.step < again.n_iter_
-    model.fit(blocks(labels))
+    walks.clear()
+    model.fit(blocks(lambda: read(None)))
+    assert len(walks) < total, "steps that were done are not done again"
     assert_array_equal(model.coef_, again.coef_)
     assert model.n_iter_ == again.n_iter_

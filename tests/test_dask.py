@@ -21,6 +21,7 @@ from bochner import (
     Nystroem,
     RandomFeatures,
     RandomProjection,
+    blocks,
     methods,
 )
 
@@ -253,15 +254,55 @@ def test_progress_is_told(client, capsys, monkeypatch):
     assert "4,500 rows in 0:0" in told and "a second" in told
 
 
-def test_another_version_on_a_worker(monkeypatch):
+def test_another_version_on_a_worker(client, monkeypatch):
     model = KernelRegressor(methods.rff(32, random_state=0))
-    with monkeypatch.context() as patch:
-        making = execution.Making
-        patch.setattr(execution, "Making", lambda v, *rest: making("0.0.1", *rest))
-        with pytest.raises(
-            RuntimeError, match=r"on a Dask worker and 0.0.1 on the cli"
-        ):
-            model.fit(lazy("dense"), da.from_array(Y))
+    monkeypatch.setattr(execution, "__version__", "9.9")
+    with pytest.raises(
+        RuntimeError, match=r"bochner 0.* on the Dask worker .*9.9 on the"
+    ):
+        model.fit(lazy("dense"), da.from_array(Y))
+    # one that joins later is found by the task itself
+    making = execution.Making("0.0.1", None, None)
+    with pytest.raises(RuntimeError, match=r"on the Dask worker, and 0.0.1 on the cli"):
+        making.block(X, Y, None, "")
+
+
+def test_empty_partitions():
+    few = lazy("dense")
+    few = few[few[:, 0] > 3]  # most chunks have no such rows
+    features = methods.rff(32, gamma=0.2, random_state=0).fit(X)
+    wanted = features.transform(X[X[:, 0] > 3])
+    assert_allclose(features.transform(few).compute(), wanted, atol=1e-12)
+    frame = pd.DataFrame(X, columns=list("abcdef"))
+    lazy_frame = dd.from_pandas(frame, npartitions=6)
+    model = KernelRegressor(features).fit(frame, Y)
+    found = model.predict(lazy_frame[lazy_frame["a"] > 3]).compute()
+    assert_allclose(found, model.predict(frame[frame["a"] > 3]), atol=1e-12)
+
+
+@pytest.mark.parametrize("memory", [None, "200 KiB"])
+def test_partitions_that_weigh_nothing(memory):
+    rows, y = lazy("dense"), da.from_array(Y, chunks=1500)
+    w = np.where(np.arange(N) < 1500, 0.0, 1.0)
+    model = KernelRegressor(methods.rff(32, random_state=0), alpha=1.0, memory=memory)
+    wanted = model.fit(X, Y, sample_weight=w).coef_
+    model.fit(rows, y, sample_weight=da.from_array(w))
+    assert_allclose(model.coef_, wanted, atol=1e-8)
+    labels = np.where(w == 0, "a", np.where(Y > 0, "b", "c"))
+    classifier = KernelClassifier(
+        methods.rff(32, gamma=0.2, random_state=0),
+        alpha=1.0,
+        class_weight={"a": 0},
+        memory=memory,
+    )
+    wanted = classifier.fit(X, labels).coef_
+    classifier.fit(rows, da.from_array(labels, chunks=1500))
+    assert_allclose(classifier.coef_, wanted, atol=1e-5)
+    assert_allclose(
+        model.fit(rows, y, sample_weight=2.0).coef_,
+        model.fit(X, Y, sample_weight=2.0).coef_,
+        atol=1e-8,
+    )
 
 
 def test_bad_input():
@@ -280,6 +321,12 @@ def test_bad_input():
         model.fit(da.where(lazy("dense") > 3, np.nan, lazy("dense")), da.from_array(Y))
     with pytest.raises(ValueError, match="X contains NaN or infinity"):
         RandomFeatures(8).fit(lazy("dense") * np.inf)
+    missing = LABELS.astype(object)
+    missing[7] = None
+    with pytest.raises(ValueError, match=r"labels that cannot be compared.*None"):
+        KernelClassifier(8).fit(lazy("dense"), da.from_array(missing, chunks=1500))
+    with pytest.raises(TypeError, match="a Dask collection; give it to fit"):
+        blocks(lazy("dense"))
     with pytest.raises(ValueError, match="needs at least 2 classes"):
         KernelClassifier(8).fit(lazy("dense"), da.zeros(N))
     with pytest.raises(ValueError, match="calibrate=True needs rows in memory"):

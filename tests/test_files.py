@@ -1,7 +1,6 @@
 """Files as blocks: every format, columns by name, hashing, and what is wrong."""
 
 import gzip
-import os
 import threading
 
 import numpy as np
@@ -16,7 +15,7 @@ from sklearn.feature_extraction import FeatureHasher
 from bochner import KernelClassifier, KernelRegressor, blocks, methods
 from bochner.execution.prefetch import prefetched
 
-pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
 N = 300
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(N, 4))
@@ -134,6 +133,41 @@ def test_files_without_header(tmp_path):
     assert_allclose(B, X)
 
 
+def test_tabs_by_format_and_other_delimiters(tmp_path):
+    FRAME.to_csv(tmp_path / "train.txt", index=False, sep="\t")
+    ((B, _),) = blocks(tmp_path / "train.txt", format="tsv", target="y")
+    assert B.shape == (N, 5)
+    FRAME.to_csv(tmp_path / "a.csv", index=False, sep=";")
+    ((B, _),) = blocks(tmp_path / "a.csv", delimiter=";", target="y")
+    assert B.shape == (N, 5)
+
+
+def test_text_with_newlines_and_late_text(tmp_path, monkeypatch):
+    monkeypatch.setattr("bochner.execution.csv_files.READ_BYTES", 1 << 12)
+    frame = pd.DataFrame({"t": [None] * 2000 + ["a\nb"] * 2000, "y": 1})
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    ((B, _),) = blocks(tmp_path / "a.csv", target="y", hashed=64)
+    assert_array_equal(np.diff(B.indptr), np.repeat([0, 1], 2000))
+
+
+def test_several_npy_files_share_a_target(tmp_path):
+    paths = [tmp_path / f"{i}.npy" for i in range(3)]
+    for i, path in enumerate(paths):
+        np.save(path, X[100 * i : 100 * (i + 1)])
+    stream = blocks(paths, target=Y, rows=64)
+    assert stream.about_rows() == N
+    assert_array_equal(np.concatenate([y for _, y in stream]), Y)
+    assert not any(isinstance(B, np.memmap) for B, _ in stream)
+    with pytest.raises(ValueError, match="the files have 300 rows and target has 100"):
+        list(blocks(paths, target=Y[:100]))
+
+
+def test_svmlight_blocks_are_cut_by_size(tmp_path, monkeypatch):
+    monkeypatch.setattr("bochner.execution.svmlight_files.BLOCK_BYTES", 4000)
+    path, _ = write("svm", tmp_path)
+    assert len(list(blocks(path))) > 5
+
+
 def test_wide_rows_come_in_smaller_blocks():
     wide = np.zeros((1000, 100_000), dtype=np.uint8)
     first, _ = next(iter(blocks(wide)))
@@ -166,6 +200,14 @@ def test_bad_tables(text, message, tmp_path, monkeypatch):
         list(blocks(_bad(tmp_path, "a.csv", text), target="y"))
 
 
+def test_names_must_be_names_and_differ(tmp_path):
+    path = _bad(tmp_path, "a.csv", "a,a,y\n1,2,0\n")
+    with pytest.raises(ValueError, match="several columns called 'a'; names must"):
+        list(blocks(path, target="y"))
+    with pytest.raises(TypeError, match="must be names of columns; got ndarray"):
+        list(blocks(path, target=Y))
+
+
 def test_near_names_are_suggested(tmp_path):
     path = _bad(tmp_path, "a.csv", "price,label\n1,0\n")
     with pytest.raises(ValueError, match=r"no column 'labels' \(perhaps 'label'\)"):
@@ -187,9 +229,9 @@ def test_files_that_change_their_columns(tmp_path):
 def test_a_broken_row_group(tmp_path):
     path = tmp_path / "a.parquet"
     FRAME.to_parquet(path, row_group_size=100, compression="snappy")
+    start = pq.ParquetFile(path).metadata.row_group(1).column(0).dictionary_page_offset
     damaged = bytearray(path.read_bytes())
-    start = len(damaged) // 2
-    damaged[start : start + 300] = os.urandom(300)
+    damaged[start : start + 60] = b"\xff" * 60  # the header of a page
     path.write_bytes(damaged)
     with pytest.raises(ValueError, match=r"a.parquet, row group 1, rows 101 to 200,"):
         list(blocks(path, target="y", rows=50))
@@ -211,8 +253,11 @@ def test_bad_svmlight(text, message, tmp_path):
     good = _bad(tmp_path, "b.svm", "1 1:2\n-1 3:1\n")
     with pytest.raises(ValueError, match="row 2: the index 3 is outside 1 to 2"):
         list(blocks(good, n_features=2))
-    with pytest.raises(ValueError, match="carry their own target"):
-        blocks(good, target="y")
+    for unused in ({"target": "y"}, {"weight": Y}, {"hashed": 8}):
+        with pytest.raises(
+            ValueError, match="does not serve svmlight; what does is n_f"
+        ):
+            blocks(good, **unused)
 
 
 def test_bad_sources(tmp_path):
@@ -226,7 +271,7 @@ def test_bad_sources(tmp_path):
     assert len(list(blocks(path, format="svmlight"))) == 1
     with pytest.raises(ValueError, match="format must be one of parquet, csv"):
         blocks(path, format="xml")
-    with pytest.raises(ValueError, match="hashed=8 is for files and frames"):
+    with pytest.raises(ValueError, match="hashed=8 does not serve blocks as they are"):
         blocks(X, hashed=8)
     np.savez(tmp_path / "a.npz", A=X, B=X)
     with pytest.raises(ValueError, match="must have an entry 'X', or only one"):
@@ -272,6 +317,9 @@ def test_predictions_of_blocks():
         strict=True,
     ):
         assert_allclose(found, one, atol=1e-10)
+    bad = [(X[:5], Y[:5]), (X[:5] * np.nan, Y[:5])]
+    with pytest.raises(ValueError, match="block 2: Input X contains NaN"):
+        model.predict(blocks(bad))
     codes = methods.maxout_codes(4, output="onehot", random_state=0).fit(X)
     assert (codes.transform(stream) != codes.transform(X)).nnz == 0
 
@@ -282,6 +330,22 @@ def test_empty_blocks_are_passed_over():
     assert_allclose(model.fit(blocks(parts)).coef_, model.fit(X, Y).coef_, atol=1e-9)
     with pytest.raises(ValueError, match="there are no rows"):
         model.fit(blocks([(X[:0], Y[:0])]))
+    once = blocks(iter(parts))
+    assert_allclose(model.fit(once).coef_, model.fit(X, Y).coef_, atol=1e-9)
+    with pytest.raises(ValueError, match="can be walked only once"):
+        model.fit(once)
+
+
+def test_blocks_that_weigh_nothing():
+    w = np.where(np.arange(N) < 100, 0.0, 1.0)
+    model = KernelRegressor(methods.rff(32, gamma=0.1, random_state=0), alpha=1.0)
+    found = model.fit(blocks(X, target=Y, weight=w, rows=50)).coef_
+    assert_allclose(found, model.fit(X, Y, sample_weight=w).coef_, atol=1e-9)
+    labels = np.where(w == 0, "a", np.where(Y > 0, "b", "c"))
+    features = methods.rff(32, gamma=0.1, random_state=0)
+    classifier = KernelClassifier(features, alpha=1.0, class_weight={"a": 0})
+    found = classifier.fit(blocks(X, target=labels, rows=50)).coef_
+    assert_allclose(found, classifier.fit(X, labels).coef_, atol=1e-5)
 
 
 def test_reading_overlaps_computing():

@@ -4,6 +4,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from sklearn.decomposition import PCA
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -90,6 +91,8 @@ def test_what_does_not_fit_is_said():
     assert not plan.fits and "use at most 1810 features" in plan.advice[0]
     plan = estimate(KernelClassifier(methods.rff(4096)), 10**7, 10)
     assert any("made anew in every pass" in line for line in plan.advice)
+    plan = estimate(KernelRegressor(methods.rff(10_000)), 10**7, 10)
+    assert any("at most 8192 features, which take one" in line for line in plan.advice)
     text = str(estimate(KernelRegressor(1024), 10**9, 40))
     assert text.splitlines()[0].split() == ["stage", "memory", "flops"]
     assert text.count("\n") >= 6
@@ -98,6 +101,10 @@ def test_what_does_not_fit_is_said():
 def test_other_maps():
     pipeline = make_pipeline(StandardScaler(), RandomProjection(20), CompactMap(8))
     assert estimate(pipeline, 1000, 50).stages[1].note == "8 features"
+    pca = make_pipeline("passthrough", PCA(10), methods.rff(64))
+    assert estimate(pca, 1000, 50).stages[1].note == "64 features"
+    codes = methods.maxout_codes(16, pool_size=8, output="onehot")
+    assert estimate(codes, 1000, 50).stages[1].note == "128 features"
     frozen = FrozenEstimator(methods.rff(64, gamma=0.1).fit(X[:10]))
     assert estimate(KernelRegressor(frozen), 1000, D).stages[1].note == "64 features"
     sparse = estimate(methods.rff(64), 10**6, 10**6, density=4e-5, dtype="float32")

@@ -2,7 +2,7 @@
 
 Maps read little of the rows that they are fitted on: their number, some of them by
 place, their variance. `LazyRows` gives just that of a Dask array, so that nothing else
-moves. Dask itself is imported in `execution/dask.py` alone.
+moves. Learners have `execution/dask.py`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sklearn.utils import check_array
 from ._random import Stream
 from ._validation import FLOATS
 
-SAMPLED_ROWS = 50_000
+FETCHED_ROWS = 50_000
 """Rows of a collection that are fetched for what needs rows at hand."""
 
 
@@ -73,7 +73,7 @@ class LazyRows:
     def __getitem__(self, places: Any) -> Any:
         """The rows at places in any order, or of a slice, at hand and validated."""
         if isinstance(places, slice):
-            places = np.arange(len(self))[places]
+            places = np.arange(*places.indices(len(self)))
         if self._index is not None:
             places = self._index[places]
         order, back = np.unique(places, return_inverse=True)
@@ -87,7 +87,7 @@ class LazyRows:
         """The same, with values converted when they are fetched."""
         return LazyRows(self.array, self._index, convert)
 
-    def sample(self, n_rows: int = SAMPLED_ROWS) -> tuple[Any, np.ndarray]:
+    def sample(self, n_rows: int = FETCHED_ROWS) -> tuple[Any, np.ndarray]:
         """Some rows at random places, and the places."""
         places = Stream(0).child("lazy").subset(len(self), n_rows)
         return self[places], places
@@ -173,11 +173,18 @@ def over_chunks(method: Callable) -> Callable:
         if is_lazy(X):
             return _mapped(functools.partial(method, self), X, args, kwargs)
         if is_stream(X):
-            parts = (rows for rows, *_ in X if rows.shape[0])
-            return _joined([method(self, rows, *args, **kwargs) for rows in parts])
+            given = functools.partial(method, self)
+            return _joined([_of_block(given, b, args, kwargs) for b in X.weighing()])
         return method(self, X, *args, **kwargs)
 
     return call
+
+
+def _of_block(function: Callable, block: Any, args: tuple, kwargs: dict) -> Any:
+    try:
+        return function(block.X, *args, **kwargs)
+    except ValueError as error:
+        raise ValueError(f"{block.place}: {error}") from error
 
 
 def _joined(parts: list[Any]) -> Any:
@@ -207,7 +214,9 @@ def _mapped(function: Callable, X: Any, args: tuple, kwargs: dict) -> Any:
 def _one_row(X: Any) -> Any:
     """A row of zeros like those of X."""
     if hasattr(X, "columns"):
-        return X._meta_nonempty.iloc[:1].astype(np.float64) * 0
+        small = all(dtype == np.float32 for dtype in X.dtypes)
+        dtype = np.float32 if small else np.float64
+        return X._meta_nonempty.iloc[:1].astype(dtype) * 0
     dtype = X.dtype if X.dtype in FLOATS else np.float64
     return np.zeros((1, X.shape[1]), dtype=dtype)
 
@@ -219,13 +228,13 @@ def _called(function: Callable, args: tuple, kwargs: dict, X: Any, part: Any) ->
 
 def _chunkwise(X: Any, frame: bool, node: Any, first: Any, part: Any) -> Any:
     if frame:
-        return X.map_partitions(_applied, node, part, meta=first[:0])
+        return X.map_partitions(_applied, node, part, first[:0], meta=first[:0])
     X = X.rechunk({1: -1})
     flat = first.ndim == 1
     shape = {"drop_axis": 1} if flat else {"chunks": (X.chunks[0], first.shape[1:])}
     given = {"dtype": first.dtype, "meta": first[:0], **shape}
-    return X.map_blocks(_applied, function=node, part=part, **given)
+    return X.map_blocks(_applied, function=node, part=part, nothing=first[:0], **given)
 
 
-def _applied(X: Any, function: Callable, part: Any) -> Any:
-    return function(X, part)
+def _applied(X: Any, function: Callable, part: Any, nothing: Any) -> Any:
+    return function(X, part) if X.shape[0] else nothing

@@ -56,8 +56,9 @@ class Pace:
         if self._clock() - self._told >= PACE_SECONDS:
             self._tell()
 
-    def close(self) -> None:
-        """The last line: what it came to."""
+    def close(self, n_rows: int | None = None) -> None:
+        """The last line: what it came to, or so many rows."""
+        self._done = self._done if n_rows is None else n_rows
         seconds = max(self._clock() - self._start, 1e-9)
         rate = (self._done - self._before) / seconds
         done = f"{self._done:,} rows in {clock_time(seconds)}"

@@ -20,6 +20,9 @@ import numpy as np
 from scipy.special import ndtri
 from sklearn.utils import check_random_state
 
+MANY = 1 << 24
+"""Numbers of which a few are drawn without a word for each."""
+
 
 class Stream:
     """A source of random numbers at one path below a seed.
@@ -77,7 +80,20 @@ class Stream:
         """min(n, k) distinct numbers of range(n), uniform and in order, int64."""
         if k >= n:
             return np.arange(n)
+        if n > MANY and k < n // 64:
+            return self._sparse_subset(n, k)
         return np.sort(np.argpartition(self.words(n), k)[:k])
+
+    def _sparse_subset(self, n: int, k: int) -> np.ndarray:
+        """A few of very many, in O(k) memory: drawn until k of them differ."""
+        drawn, size = np.empty(0, dtype=np.uint64), k
+        while len(drawn) < k:
+            size += k
+            # the remainder of a 64-bit word is uniform to n/2⁶⁴
+            words = self.words(size) % np.uint64(n)
+            first = np.sort(np.unique(words, return_index=True)[1])[:k]
+            drawn = words[first]
+        return np.sort(drawn.astype(np.int64))
 
 
 def as_stream(random_state: Any) -> Stream:

@@ -269,10 +269,10 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         """Rows with class numbers, and the rows that the map is fitted on."""
         if isinstance(X, Blocks):
             check_alone(self, y, weight)
-            first, targets, n_rows = first_look(X, self._checked)
-            self._set_labels(Labels.of(targets, self.class_weight))
-            source = BlockSource(X, self._labelled, n_rows)
-            return source, self._labels.block(*first)
+            first, counts = first_look(X, self._checked)
+            self._set_labels(Labels.of(counts, self.class_weight))
+            source, first = BlockSource(X, self._labelled), self._labels.block(*first)
+            return source, first if first.X.shape[0] else source.first()
         if is_lazy(X):
             lazy = lazy_source(self, X, y, weight, self._labelled, supervised=True)
             counts = lazy.summaries(label_counts)

@@ -24,6 +24,9 @@ COSINE_FLOPS = 12
 KERNEL_FLOPS = 20
 """Operations of a kernel value, its inner product aside."""
 
+DENSE = "dense", "orthogonal", "qmc", "orthoprojector"
+"""Projections that are a product with a matrix of all their entries."""
+
 LEARNING_PASSES = 60
 """Passes of a learned map over its rows, each with a gradient, about."""
 
@@ -60,7 +63,7 @@ def map_cost(features: Any, n: int, d: int, filled: float) -> MapCost:
         row = m * (2 * filled + COSINE_FLOPS)
         return MapCost(m, row, 3 * LEARNING_PASSES * n * row, m * d, 4 * m * d)
     if isinstance(features, TransformerMixin):
-        return MapCost(d, 2 * filled, 2 * n * filled, 4 * d, 4 * d)  # scalers and such
+        return _unknown_cost(features, n, d, filled)
     raise TypeError(
         "estimate: the cost of "
         f"{type(features).__name__} is not known; give one of bochner's maps, or a "
@@ -68,9 +71,19 @@ def map_cost(features: Any, n: int, d: int, filled: float) -> MapCost:
     )
 
 
+def _unknown_cost(features: Any, n: int, d: int, filled: float) -> MapCost:
+    """Of a scaler, or a product with as many columns as it says."""
+    m = getattr(features, "n_components", None)
+    if isinstance(m, int):
+        return MapCost(m, 2 * m * filled, 2 * n * m * filled, m * d, m * d)
+    return MapCost(d, 2 * filled, 2 * n * filled, 4 * d, 4 * d)
+
+
 def _pipeline_cost(steps: list[Any], n: int, d: int, filled: float) -> MapCost:
     total = [0.0, 0.0, 0.0, 0.0]
     for step in steps:
+        if step is None or step == "passthrough":
+            continue
         cost = map_cost(step, n, d, filled)
         parts = cost.a_row, cost.to_fit, cost.numbers, cost.while_fitting
         total = [a + b for a, b in zip(total, parts, strict=True)]
@@ -87,7 +100,9 @@ def _random_cost(features: RandomFeatures, n: int, d: int, filled: float) -> Map
     flops, numbers = projection_cost(features.projection, n_phases, d, filled)
     each = COSINE_FLOPS * nonlinearity.n_projections(m)
     if compression is None:
-        return MapCost(m, flops + each, numbers, numbers, numbers)
+        onehot = getattr(nonlinearity, "output", None) == "onehot"
+        columns = m * nonlinearity.pool_size if onehot else m
+        return MapCost(columns, flops + each, numbers, numbers, numbers)
     # products of the candidates on a sample of rows, then a walk among them
     seen = min(n, getattr(compression, "n_rows", n))
     to_fit = seen * flops + 2 * seen * drawn**2 + m * drawn * seen
@@ -114,7 +129,8 @@ def projection_cost(
         "block_diagonal": (2 * max(filled, m), 2 * max(d, m)),
         "sparse": (2 * m * filled / np.sqrt(d), m * np.sqrt(d)),
     }
-    return transforms.get(name, (2 * m * filled, m * d))
+    transforms |= dict.fromkeys(DENSE, (2 * m * filled, m * d))
+    return transforms[name]
 
 
 def _name(projection: Any, m: int, d: int) -> str:

@@ -88,8 +88,14 @@ class Labels:
 def label_counts(y: Any, weight: Any) -> tuple[np.ndarray, np.ndarray]:
     """Labels of a partition, and what the rows of each weigh."""
     y = column_or_1d(y, warn=True)
-    check_classification_targets(y)
-    classes, codes = np.unique(y, return_inverse=True)
+    try:
+        check_classification_targets(y)
+        classes, codes = np.unique(y, return_inverse=True)
+    except TypeError as error:
+        raise ValueError(
+            f"{OWNER}: y holds labels that cannot be compared ({error}); missing ones "
+            "(None) have to go, and all must be of one kind."
+        ) from error
     return classes, np.bincount(codes, weights=weight)
 
 

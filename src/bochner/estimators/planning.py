@@ -212,9 +212,12 @@ def _judged(
             else f"The features take {readable(working)}: transform them in parts."
         )
     if any("made anew" in stage.note for stage in stages):
+        once = is_classifier(owner) and cost.n_columns <= FACTORED_COLUMNS
+        more = f"at most {FACTORED_COLUMNS} features, which take one pass"
+        way = "loss='squared', which takes one pass" if once else more
         advice.append(
             "Features do not fit the budget and are made anew in every pass: raise "
-            "memory, or take loss='squared', which needs one pass."
+            f"memory, or take {way}."
         )
     fits = peak <= machine and working <= total
     return Estimate(stages, peak, tuple(advice), fits)

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import validate_data
 
-from ..execution.sources import Block, present, validated
+from ..execution.sources import Block, validated
 from ..execution.stream import Blocks
+from .labels import label_counts
 
 Check = Callable[..., Block]
 """Validates (X, y, weight); at the first block `reset` is true."""
@@ -37,17 +38,16 @@ def first_block(source: Blocks, check: Check) -> Block:
     return validated(source.first(), partial(check, reset=True))
 
 
-def first_look(source: Blocks, check: Check) -> tuple[Block, list, int]:
-    """The first block, (y, weight) of all, and the number of rows: one pass."""
-    first, targets, n_rows = None, [], 0
-    for item in present(source):
+def first_look(source: Blocks, check: Check) -> tuple[Block, list]:
+    """The first block, and the labels of all with what they weigh: one pass."""
+    first, counts = None, []
+    for item in source.weighing():
         block = validated(item, partial(check, reset=first is None))
         first = block if first is None else first
-        targets.append((block.y, block.weight))
-        n_rows += block.X.shape[0]
+        counts.append(label_counts(block.y, block.weight))
     if first is None:
         raise ValueError("blocks: there are no rows.")
-    return first, targets, n_rows
+    return first, counts
 
 
 def lazy_source(

@@ -74,8 +74,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         Budget beside the data, as "2 GiB" (the default, or a quarter of the machine).
     checkpoint : path, optional
         A file for the state of a fit on `blocks`, from which the same call goes on
-        after a kill, to the same bits. It is deleted at the end. A pickle: resume only
-        from files that you wrote.
+        after a kill, with the same `memory` to the same bits. It is deleted at the end.
+        A pickle: resume only from files that you wrote.
     checkpoint_every : int
         Blocks between two writings.
     verbose : int
@@ -99,7 +99,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     Notes
     -----
     Time O(n M (d + M)) and O(M³), memory O(M²) whatever n. Standard deviations take
-    another O(M²) a row.
+    another O(M²) a row. `predict` takes blocks and Dask collections too, the latter
+    lazily.
 
     Examples
     --------

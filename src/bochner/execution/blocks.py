@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._lazy import is_lazy
 from .._validation import check_count
 from .files import file_blocks, frame_blocks, is_files
 from .stream import Blocks, cut
@@ -20,13 +21,14 @@ def blocks(
     hashed: int | None = None,
     names: Any = None,
     n_features: int | None = None,
+    delimiter: str | None = None,
     format: str | None = None,
 ) -> Blocks:
     """Blocks of rows for `fit`, from arrays, files, iterables or a function.
 
     Files are read block by block, the next one while a learner works on the last:
-    Parquet and CSV (with pyarrow, the extra "dask"; compressed CSV too), svmlight,
-    `.npy` (mapped into memory) and `.npz`.
+    Parquet and CSV (with pyarrow, the extra "dask"; compressed CSV too), svmlight and
+    `.npy`. Of `.npz` files one is in memory at a time.
 
     Parameters
     ----------
@@ -36,7 +38,7 @@ def blocks(
         returns a fresh iterator over such blocks.
     target : name or array, optional
         The column of a table or entry of an `.npz` file (by default "y") that is the
-        target, or y beside an array or `.npy` file (there also a path). svmlight files
+        target, or y beside an array or `.npy` files (there also a path). svmlight files
         have their own.
     rows : int, optional
         Rows of a block cut from an array or file: by default 65,536, or what fits 128
@@ -48,12 +50,15 @@ def blocks(
     hashed : int, optional
         Hash all columns of a table to so many sparse ones, by scikit-learn's
         `FeatureHasher`: a text t in column c is the feature "c=t", a number its own
-        value, what is missing is zero. Without it text is refused.
+        value (make codes of categories text first), what is missing is zero. Without it
+        text is refused.
     names : list of names, optional
         Columns of a CSV file that has no header.
     n_features : int, optional
         Columns of svmlight files, whose indices then begin at 1: spares a pass that
         finds out.
+    delimiter : str, optional
+        Between the cells of a CSV file: by default a comma.
     format : name, optional
         "parquet", "csv", "tsv", "svmlight", "npy" or "npz", where a file's name does
         not tell.
@@ -76,12 +81,20 @@ def blocks(
         return source
     if rows is not None:
         check_count("blocks", "rows", rows)
-    reading = Reading(target, weight, columns, hashed, names, n_features, rows)
+    if is_lazy(source):
+        raise TypeError(
+            "blocks: this is a Dask collection; give it to fit and predict as it is."
+        )
+    reading = Reading(
+        target, weight, columns, hashed, names, n_features, rows, delimiter, format
+    )
     if is_files(source):
         return file_blocks(source, reading, format)
     if reading.is_of_tables and hasattr(source, "columns"):
         return frame_blocks(source, reading)
-    reading.check_unused(format)
+    reading.check_served("blocks as they are", ("target", "weight"))
+    if format is not None:
+        raise ValueError(f"blocks: format={format!r} is for files.")
     if hasattr(source, "shape"):
         return Blocks(
             lambda: cut(source, target, weight, rows), n_rows=lambda: source.shape[0]

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import joblib
 from scipy import sparse
 
 from .._validation import check_count
@@ -22,8 +23,12 @@ MAGIC = b"bochner checkpoint 1\n"
 DIGEST = hashlib.sha256().digest_size
 READ_BYTES = 1 << 20
 
+SIMPLE = (type(None), bool, int, float, str)
+"""Values that are told by their words alone."""
+
 UNCOUNTED = ("checkpoint", "checkpoint_every", "verbose", "memory")
-"""Parameters that a fit may be resumed with other values of."""
+"""Parameters that a fit may be resumed with other values of: memory after it ran out,
+though chunks are then cut elsewhere and sums rounded otherwise."""
 
 
 class Checkpoint:
@@ -51,6 +56,7 @@ class Checkpoint:
         self._every, self._identity = every, identity or {}
         self._state: dict[str, Any] = {}
         self._ticks = 0
+        self._remove_temporary()
         if self._path is not None and self._path.exists():
             self._state = self._read(self._path)
 
@@ -81,6 +87,12 @@ class Checkpoint:
         self._state = {}
         if self._path is not None:
             self._path.unlink(missing_ok=True)
+
+    def _remove_temporary(self) -> None:
+        """What a kill in mid-write has left."""
+        if self._path is not None:
+            for left in self._path.parent.glob(f".{self._path.name}.*"):
+                left.unlink(missing_ok=True)
 
     def _write(self, path: Path) -> None:
         temporary = path.with_name(f".{path.name}.{os.getpid()}")
@@ -141,6 +153,10 @@ def checkpoint_of(owner: Any, first: Block | None) -> Checkpoint:
             f"{name}: checkpoint={owner.checkpoint!r} is for streams; give X as "
             "bochner.blocks(X, target=y), or leave checkpoint=None."
         )
+    if getattr(owner, "warm_start", False):
+        raise ValueError(
+            f"{name}: checkpoint and warm_start do not go together; leave one out."
+        )
     folder = Path(owner.checkpoint).absolute().parent
     if not folder.is_dir():
         raise ValueError(
@@ -149,7 +165,7 @@ def checkpoint_of(owner: Any, first: Block | None) -> Checkpoint:
         )
     parameters = owner.get_params()
     identity = {
-        key: re.sub(r" at 0x\w+", "", repr(parameters[key]))
+        key: _told(parameters[key])
         for key in sorted(parameters)
         if key not in UNCOUNTED and "__" not in key
     }
@@ -157,12 +173,24 @@ def checkpoint_of(owner: Any, first: Block | None) -> Checkpoint:
     return Checkpoint(owner.checkpoint, every, identity)
 
 
+def _told(value: Any) -> str:
+    """A parameter in words, and a hash of all of it."""
+    words = re.sub(r" at 0x\w+", "", repr(value))
+    try:
+        found = joblib.hash(value)
+    except Exception:  # what cannot be pickled is told by its words
+        return words
+    return words if isinstance(value, SIMPLE) else f"{words} ({found[:8]})"
+
+
 def digest(block: Block) -> str:
     """A few letters that tell blocks apart."""
     found = hashlib.blake2b(digest_size=8)
     X = block.X
     parts = [X.data, X.indices, X.indptr] if sparse.issparse(X) else [X]
-    for part in (*parts, block.y):
+    beside = [block.y] if block.weight is None else [block.y, block.weight]
+    for part in (*parts, *beside):
+        part = part.astype(str) if part.dtype == object else part
         found.update(str((part.shape, part.dtype)).encode())
         found.update(part.tobytes())
     return found.hexdigest()

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from .tables import Plan, Reading, plan_rows
+from .tables import Plan, Reading, plan_rows, text_bytes
 
 READ_BYTES = 1 << 22
 """Bytes parsed at a time; types are told by the first."""
@@ -26,16 +26,16 @@ def schema(path: Path, reading: Reading) -> Any:
             found = file.schema
     except pa.ArrowInvalid as error:
         raise _located(path, reading, None, 0, error) from error
-    return pa.schema([pa.field(f.name, _widened(f.type)) for f in found])
+    nothing = pa.float64() if reading.hashed is None else pa.string()
+    return pa.schema([pa.field(f.name, _widened(f.type, nothing)) for f in found])
 
 
 def about_rows(path: Path) -> int:
     """Lines there are, about: from the length of the first."""
     with _stream(path) as file:
         seen = file.read(SEEN_BYTES)
-    packed = path.suffix in (".gz", ".bz2", ".zst")
-    size = path.stat().st_size * (3 if packed else 1)  # text shrinks to about a third
-    return round(seen.count(b"\n") * max(size, len(seen)) / max(len(seen), 1))
+    size = max(text_bytes(path), len(seen))
+    return round(seen.count(b"\n") * size / max(len(seen), 1))
 
 
 def tables(path: Path, plan: Plan, reading: Reading) -> Iterator[Any]:
@@ -88,12 +88,13 @@ def _is_whole(path: Path, reading: Reading, name: str) -> bool:
         return pa.types.is_integer(file.schema.field(name).type)
 
 
-def _widened(kind: Any) -> Any:
+def _widened(kind: Any, nothing: Any) -> Any:
     """Any number may turn out to have a fraction; text stays text."""
     import pyarrow as pa
 
-    t = pa.types
-    if t.is_integer(kind) or t.is_floating(kind) or t.is_null(kind):
+    if pa.types.is_null(kind):
+        return nothing
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind):
         return pa.float64()
     return kind
 
@@ -104,8 +105,8 @@ def _stream(path: Path) -> Any:
     return pa.input_stream(str(path), compression="detect")
 
 
-def _delimiter(path: Path) -> str:
-    return "\t" if ".tsv" in path.name.lower() else ","
+def _delimiter(reading: Reading) -> str:
+    return reading.delimiter or ("\t" if reading.format == "tsv" else ",")
 
 
 def _opened(path: Path, reading: Reading, types: dict[str, Any] | None) -> Any:
@@ -115,7 +116,10 @@ def _opened(path: Path, reading: Reading, types: dict[str, Any] | None) -> Any:
     return arrow_csv.open_csv(
         _stream(path),
         arrow_csv.ReadOptions(block_size=READ_BYTES, column_names=names),
-        arrow_csv.ParseOptions(delimiter=_delimiter(path)),
+        arrow_csv.ParseOptions(
+            delimiter=_delimiter(reading),
+            newlines_in_values=reading.hashed is not None,  # where text is wanted
+        ),
         arrow_csv.ConvertOptions(
             column_types=types,
             include_columns=None if types is None else list(types),
@@ -130,8 +134,8 @@ def _located(
     """The error with the row and the cell it is about, found by reading it again."""
     import pyarrow as pa
 
-    with io.TextIOWrapper(_stream(path), newline="") as text:
-        lines = (row for row in csv.reader(text, delimiter=_delimiter(path)) if row)
+    with io.TextIOWrapper(_stream(path), encoding="utf-8-sig", newline="") as text:
+        lines = (row for row in csv.reader(text, delimiter=_delimiter(reading)) if row)
         names = reading.names or next(lines, [])
         for number, row in enumerate(lines, start=1):
             if len(row) != len(names):
@@ -161,4 +165,4 @@ def _reads(cell: str) -> bool:
         float(cell)
     except ValueError:
         return False
-    return True
+    return "_" not in cell  # which Python takes and files do not

@@ -43,7 +43,7 @@ T = TypeVar("T")
 FAN_IN = 8
 """Sums that one task merges."""
 
-SAMPLED_ROWS = 8192
+SENT_ROWS = 8192
 """Rows that come to the client as a sample, at most."""
 
 
@@ -102,8 +102,11 @@ class DaskRows:
 
     def differentiate(self, loss: Loss, B: np.ndarray) -> RemoteDerivative:
         def step(rows: Any, place: int) -> list[np.ndarray]:
-            found = [passes.chunk_derivative(loss, c, B)[:2] for c in rows.chunks()]
-            return [np.sum(part, axis=0) for part in zip(*found, strict=True)]
+            values, slopes = np.zeros(B.shape[1]), np.zeros(B.shape)
+            for chunk in rows.chunks():
+                value, slope, _ = passes.chunk_derivative(loss, chunk, B)
+                values, slopes = values + value, slopes + slope
+            return [values, slopes]
 
         values, slopes = self.summed(step)
         return RemoteDerivative(self, loss, B, values, slopes)
@@ -121,7 +124,7 @@ class DaskRows:
     def sample(self, n_rows: int) -> KeptRows:
         """Drawn once: later and smaller ones are parts of the first."""
         if self._sample is None:
-            wanted = min(n_rows, SAMPLED_ROWS)
+            wanted = min(n_rows, SENT_ROWS)
             places = Stream(0).child("sample").subset(self.n_rows, wanted)
             block = self.source.take(places)
             F = self.features.make(block.X)
@@ -211,10 +214,7 @@ class Making:
     def block(self, X: Any, y: Any, weight: Any, name: str) -> Block:
         """Validated rows."""
         if self.version != __version__:
-            raise RuntimeError(
-                f"bochner {__version__} runs on a Dask worker and {self.version} on "
-                "the client; install the same version on all of them."
-            )
+            raise _other_version("Dask worker", __version__, self.version)
         return validated(Item(X, y, weight, name), self.validate)
 
 
@@ -292,6 +292,32 @@ def _client() -> Any:
         return None
 
 
+def check_workers() -> None:
+    """Refuse workers of a cluster that have another bochner, before any work."""
+    client = _client()
+    if client is None:
+        return
+
+    def version() -> str:  # pickled by value: it needs nothing of ours on a worker
+        import importlib
+
+        try:
+            return importlib.import_module("bochner").__version__
+        except ImportError as error:
+            return f"none ({error})"
+
+    for worker, found in client.run(version).items():
+        if found != __version__:
+            raise _other_version(f"Dask worker {worker}", found, __version__)
+
+
+def _other_version(where: str, found: str, wanted: str) -> RuntimeError:
+    return RuntimeError(
+        f"bochner {found} on the {where}, and {wanted} on the client; install the same "
+        "version on all of them."
+    )
+
+
 def _n_workers() -> int:
     client = _client()
     return 1 if client is None else max(1, len(client.ncores()))
@@ -304,7 +330,6 @@ def _followed(report: Report, n_rows: int) -> Iterator[str | None]:
     pace = Pace(report, n_rows)
     if client is None:
         yield None
-        pace.add(n_rows)
     else:
         topic = f"bochner-{uuid.uuid4().hex}"
         client.subscribe_topic(topic, lambda event: pace.add(event[1]))
@@ -312,7 +337,7 @@ def _followed(report: Report, n_rows: int) -> Iterator[str | None]:
             yield topic
         finally:
             client.unsubscribe_topic(topic)
-    pace.close()
+    pace.close(n_rows)
 
 
 def _tell(topic: str | None, n_rows: int) -> None:

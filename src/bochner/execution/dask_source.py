@@ -13,7 +13,7 @@ import numpy as np
 from .._lazy import LazyRows, as_array, is_lazy
 from .._progress import Report
 from .._validation import check_weight
-from .dask import DaskRows, computed
+from .dask import DaskRows, check_workers, computed
 from .features import RawFeatures
 from .sources import Block
 
@@ -77,6 +77,7 @@ def dask_source(
     owner: str, X: Any, y: Any, weight: Any, validate: Callable[[Any, Any, Any], Block]
 ) -> DaskSource:
     """The source of a Dask array or frame X, with y and weights beside it."""
+    check_workers()
     array = as_array(X)
     chunks = array.chunks[0]
     target = _beside(owner, "y", y, array)
@@ -85,14 +86,16 @@ def dask_source(
     index = None if w is None or w.all() else np.flatnonzero(w)
     # the place of a chunk's first row, among those that count
     starts = np.append(0, np.cumsum(chunks)[:-1])
-    places = starts if index is None else np.searchsorted(index, starts)
+    places, ends = starts, starts + np.array(chunks, dtype=int)
+    if index is not None:
+        places, ends = np.searchsorted(index, starts), np.searchsorted(index, ends)
     frame = hasattr(X, "columns")
     rows = X.to_delayed() if frame else array.to_delayed().ravel()
     columns = rows, *(_delayed(values, len(chunks)) for values in (target, weights))
     partitions = tuple(
         Partition(X, y, weight, _name(starts[i], chunks[i]), int(places[i]))
         for i, (X, y, weight) in enumerate(zip(*columns, strict=True))
-        if chunks[i]
+        if ends[i] > places[i]
     )
     if not partitions:
         raise ValueError(f"{owner}: X has no rows.")
@@ -116,6 +119,8 @@ def _beside(owner: str, name: str, values: Any, array: Any) -> Any:
     """Values as a Dask array in the chunks of the rows."""
     if values is None:
         return None
+    if np.ndim(values) == 0:
+        values = np.full(array.shape[0], values)
     if is_lazy(values):
         values = as_array(values)
     else:

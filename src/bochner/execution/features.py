@@ -145,7 +145,8 @@ class KeptRows:
         return self.F.dtype
 
     def chunks(self) -> Iterator[Chunk]:
-        yield Chunk(self.F, self.y, self.weight)
+        if self.n_rows:
+            yield Chunk(self.F, self.y, self.weight)
 
     def fold(self, start: Callable[[int], T], add: Callable[[T, Chunk], None]) -> T:
         total = start(0)

@@ -6,15 +6,15 @@ import glob
 import importlib.util
 import os
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from scipy import sparse
-
 from . import csv_files, parquet_files, svmlight_files
-from .stream import Blocks, Item, cut
-from .tables import Plan, Reading, plan_rows
+from .array_files import npy_items, npy_rows, npz_items
+from .stream import Blocks, Item
+from .tables import PACKED, Plan, Reading, plan_rows
 
 FORMATS = {
     "parquet": (".parquet", ".pq"),
@@ -26,9 +26,6 @@ FORMATS = {
 }
 """Formats and the endings of their files' names."""
 
-PACKED = (".gz", ".bz2", ".zst")
-"""Endings of compressed files, which CSV and svmlight (not .zst) may be."""
-
 TABLES = {
     "parquet": parquet_files,
     "csv": csv_files,
@@ -36,6 +33,17 @@ TABLES = {
 }
 """Readers of tables: `schema(path, reading)`, `tables(path, plan, reading)` and
 `about_rows(path)`."""
+
+
+OPTIONS = {
+    "parquet": ("target", "weight", "columns", "hashed"),
+    "csv": ("target", "weight", "columns", "hashed", "names", "delimiter"),
+    "tsv": ("target", "weight", "columns", "hashed", "names"),
+    "svmlight": ("n_features",),
+    "npy": ("target", "weight"),
+    "npz": ("target", "weight"),
+}
+"""Arguments of `blocks` that serve each format."""
 
 
 def is_files(source: Any) -> bool:
@@ -55,6 +63,8 @@ def file_blocks(source: Any, reading: Reading, format: str | None) -> Blocks:
             f"files; got {', '.join(sorted(formats))}."
         )
     kind = formats.pop()
+    reading = replace(reading, format=kind)
+    reading.check_served(kind, OPTIONS[kind])
     if kind in TABLES:
         _check_arrow(f"{kind} files")
         module = TABLES[kind]
@@ -62,8 +72,11 @@ def file_blocks(source: Any, reading: Reading, format: str | None) -> Blocks:
     if kind == "svmlight":
         read = svmlight_files.Reader(paths, reading)
         return _ahead(read.items, paths, svmlight_files)
-    load = _npy if kind == "npy" else _npz
-    return Blocks(lambda: _array_items(paths, load, reading), ahead=True)
+    if kind == "npz":
+        return Blocks(lambda: npz_items(paths, reading), ahead=True)
+    n_rows = sum(map(npy_rows, paths))
+    read_npy = partial(npy_items, paths, reading)
+    return Blocks(read_npy, n_rows=lambda: n_rows, ahead=True)
 
 
 def frame_blocks(frame: Any, reading: Reading) -> Blocks:
@@ -149,61 +162,3 @@ def _table_items(paths: list[Path], module: Any, reading: Reading) -> Iterator[I
         for table in module.tables(path, plan, reading):
             yield plan.item(table, path.name, start)
             start += table.num_rows
-
-
-def _array_items(
-    paths: list[Path], load: Callable[[Path, Reading], tuple], reading: Reading
-) -> Iterator[Item]:
-    for path in paths:
-        X, y, weight = load(path, reading)
-        for item in cut(X, y, weight, reading.rows):
-            yield item._replace(place=f"{path.name}, {item.place}")
-
-
-def _npy(path: Path, reading: Reading) -> tuple[Any, Any, Any]:
-    X = np.load(path, mmap_mode="r")
-    return X, _beside(reading.target), _beside(reading.weight)
-
-
-def _beside(values: Any) -> Any:
-    """Values given as they are, or as the path of an `.npy` file."""
-    if isinstance(values, str | os.PathLike):
-        return np.load(values, mmap_mode="r")
-    return values
-
-
-def _npz(path: Path, reading: Reading) -> tuple[Any, Any, Any]:
-    """Entries of an `.npz` file, or the CSR matrix that SciPy has saved in one."""
-    with np.load(path) as entries:
-        names = set(entries.files)
-        if {"indices", "indptr", "data"} <= names:
-            X: Any = sparse.load_npz(path).tocsr()
-            return X, _beside(reading.target), _beside(reading.weight)
-        target = reading.target
-        if target is None and "y" in names:
-            target = "y"
-        values = [_entry(entries, n, path) for n in (target, reading.weight)]
-        left = names - {n for n in (target, reading.weight) if isinstance(n, str)}
-        name = "X" if "X" in left else _only(left, path)
-        return (entries[name], *values)
-
-
-def _entry(entries: Any, value: Any, path: Path) -> Any:
-    """An entry by name, or values as they are."""
-    if not isinstance(value, str):
-        return value
-    if value not in entries.files:
-        raise ValueError(
-            f"blocks: {path.name} has no entry {value!r}; its entries are "
-            f"{', '.join(sorted(entries.files))}."
-        )
-    return entries[value]
-
-
-def _only(names: set[str], path: Path) -> str:
-    if len(names) != 1:
-        raise ValueError(
-            f"blocks: {path.name} must have an entry 'X', or only one that is not the "
-            f"target; got {', '.join(sorted(names)) or 'none'}."
-        )
-    return next(iter(names))

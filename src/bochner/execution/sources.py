@@ -8,7 +8,6 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import _num_samples
 
 from ..feature_map import rows_of
 from .stream import Blocks, Item
@@ -95,7 +94,7 @@ class BlockSource:
     @property
     def n_rows(self) -> int:
         if self.counted is None:
-            self.counted = sum(_num_samples(item.X) for item in self.source.walk())
+            self.counted = sum(block.X.shape[0] for block in self.whole())
         return self.counted
 
     @property
@@ -103,9 +102,13 @@ class BlockSource:
         return self.source.about_rows() if self.counted is None else self.counted
 
     def whole(self, skip: int = 0) -> Iterator[Block]:
-        for number, item in enumerate(present(self.source)):
+        for number, item in enumerate(self.source.weighing()):
             if number >= skip:
                 yield validated(item, self.validate)
+
+    def first(self) -> Block:
+        """The first block with rows, as validation leaves them."""
+        return next(block for block in self.whole() if block.X.shape[0])
 
     def blocks(self, rows: int) -> Iterator[Block]:
         for block in self.whole():
@@ -120,11 +123,6 @@ class BlockSource:
                 parts.append(ArraySource(*block).take(inside))
             start = stop
         return join(parts)
-
-
-def present(source: Blocks) -> Iterator[Item]:
-    """The blocks that have rows."""
-    return (item for item in source.walk() if _num_samples(item.X))
 
 
 def validated(item: Item, validate: Callable[[Any, Any, Any], Block]) -> Block:

@@ -64,27 +64,35 @@ class Blocks:
         """The blocks with their places."""
         if not self.once:
             return self._items()
-        if self._rest is None:
-            self._rest = self._items()
-        elif not self._head:
+        if not self._head:
+            self._begin()
+        return self._resumed()
+
+    def weighing(self) -> Iterator[Item]:
+        """The blocks that have rows which weigh something."""
+        return (item for item in self.walk() if _weighs(item))
+
+    def first(self) -> Item:
+        """The first of those; a later walk gives it too."""
+        if not self.once:
+            found = next(self.weighing(), None)
+        else:
+            found = next((item for item in self._begin() if _weighs(item)), None)
+            self._head = [] if found is None else [found]
+        if found is None:
+            raise ValueError("blocks: there are no rows.")
+        return found
+
+    def _begin(self) -> Iterator[Item]:
+        """The only walk of an iterator."""
+        if self._rest is not None:
             raise ValueError(
                 "blocks: this source is an iterator, which can be walked only once, "
                 "and more than one pass is needed. Give a list of blocks, or a "
                 "function that returns a fresh iterator."
             )
-        return self._resumed()
-
-    def first(self) -> Item:
-        """The first block that has rows; a later walk gives it too."""
-        if not self.once:
-            found = next((item for item in self.walk() if _num_samples(item.X)), None)
-        else:
-            self._rest = self._items()
-            found = next((item for item in self._rest if _num_samples(item.X)), None)
-            self._head = [] if found is None else [found]
-        if found is None:
-            raise ValueError("blocks: there are no rows.")
-        return found
+        self._rest = self._items()
+        return self._rest
 
     def _resumed(self) -> Iterator[Item]:
         head, self._head = self._head, []
@@ -95,6 +103,12 @@ class Blocks:
         raw = prefetched(self._open()) if self._ahead else self._open()
         for number, item in enumerate(raw, start=1):
             yield item if isinstance(item, Item) else _item(item, f"block {number}")
+
+
+def _weighs(item: Item) -> bool:
+    if not _num_samples(item.X):
+        return False
+    return item.weight is None or bool(np.any(np.asarray(item.weight) != 0))
 
 
 def block_rows(rows: int | None, bytes_a_row: float) -> int:

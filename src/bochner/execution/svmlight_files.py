@@ -10,8 +10,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from .stream import ROWS, Item
-from .tables import Reading
+from .stream import BLOCK_BYTES, ROWS, Item
+from .tables import Reading, text_bytes
 
 SEEN_LINES = 1000
 """Lines whose length tells how many there are in all."""
@@ -23,8 +23,7 @@ def about_rows(path: Path) -> int:
     """Lines there are, about: from the length of the first."""
     with _opened(path) as file:
         lines = list(islice(file, SEEN_LINES))
-    size = path.stat().st_size * (3 if path.suffix in OPEN else 1)
-    return round(size * len(lines) / max(1, sum(map(len, lines))))
+    return round(text_bytes(path) * len(lines) / max(1, sum(map(len, lines))))
 
 
 class Reader:
@@ -35,12 +34,7 @@ class Reader:
     """
 
     def __init__(self, paths: list[Path], reading: Reading) -> None:
-        if reading.target is not None or reading.columns is not None:
-            raise ValueError(
-                "blocks: svmlight files have no names for columns, and carry their own "
-                "target; leave target and columns out."
-            )
-        self._paths, self._rows = paths, reading.rows or ROWS
+        self._paths, self._rows = paths, reading.rows
         self._n_features, self._first = reading.n_features, 1
 
     def items(self) -> Iterator[Item]:
@@ -90,10 +84,18 @@ class Reader:
         return max(1, high - low + 1), low
 
 
-def _lines(file: Any, rows: int) -> list[bytes]:
+def _lines(file: Any, rows: int | None) -> list[bytes]:
     """Some lines that hold more than spaces and comments."""
     kept = (line for line in file if line.partition(b"#")[0].strip())
-    return list(islice(kept, rows))
+    if rows is not None:
+        return list(islice(kept, rows))
+    found, size = [], 0
+    for line in islice(kept, ROWS):
+        found.append(line)
+        size += len(line)
+        if size > BLOCK_BYTES // 2:  # numbers take about twice the room of their text
+            break
+    return found
 
 
 def _parsed(lines: list[bytes], path: Path, start: int) -> tuple[Any, Any]:

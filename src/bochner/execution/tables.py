@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,17 @@ from scipy import sparse
 from .stream import Item, block_rows
 
 NUMBER, TEXT = "numbers", "text"
+
+PACKED = (".gz", ".bz2", ".zst")
+"""Endings of compressed files, which CSV and svmlight (not .zst) may be."""
+
+PACKED_SHARE = 3
+"""How many times its size compressed text is, about."""
+
+
+def text_bytes(path: Path) -> int:
+    """Characters of a text file, about, if it is compressed."""
+    return path.stat().st_size * (PACKED_SHARE if path.suffix in PACKED else 1)
 
 
 @dataclass(frozen=True)
@@ -25,6 +37,8 @@ class Reading:
     names: Any = None
     n_features: int | None = None
     rows: int | None = None
+    delimiter: str | None = None
+    format: str | None = None
 
     @property
     def is_of_tables(self) -> bool:
@@ -32,20 +46,15 @@ class Reading:
         named = isinstance(self.target, str) or isinstance(self.weight, str)
         return named or self.columns is not None or self.hashed is not None
 
-    def check_unused(self, format: str | None) -> None:
-        """Refuse what only files and tables have."""
-        given = {
-            "columns": self.columns,
-            "hashed": self.hashed,
-            "names": self.names,
-            "n_features": self.n_features,
-            "format": format,
-        }
-        for name, value in given.items():
-            if value is not None:
+    def check_served(self, what: str, served: tuple[str, ...]) -> None:
+        """Refuse arguments that would be left unused."""
+        for field in fields(self):
+            value = getattr(self, field.name)
+            unused = field.name not in (*served, "rows", "format")
+            if unused and value is not None:
                 raise ValueError(
-                    f"blocks: {name}={value!r} is for files and frames; this source "
-                    "has blocks as they are."
+                    f"blocks: {field.name}={value!r} does not serve {what}; what does "
+                    f"is {', '.join((*served, 'rows'))}."
                 )
 
 
@@ -64,6 +73,7 @@ class Plan:
     def of(cls, schema: Any, reading: Reading, place: str) -> Plan:
         """For tables like the one of this schema."""
         others = [n for n in (reading.target, reading.weight) if n is not None]
+        _check_names(schema, others, place)
         features = reading.columns
         if features is None:
             features = [name for name in schema.names if name not in others]
@@ -141,6 +151,21 @@ def plan_rows(plan: Plan, reading: Reading) -> int:
     return block_rows(reading.rows, 8 * len(plan.features))
 
 
+def _check_names(schema: Any, others: list[Any], place: str) -> None:
+    for name in others:
+        if not isinstance(name, str):
+            raise TypeError(
+                f"blocks: target and weight of {place} must be names of columns; got "
+                f"{type(name).__name__}."
+            )
+    twice = {name for name in schema.names if schema.names.count(name) > 1}
+    if twice:
+        raise ValueError(
+            f"blocks: {place} has several columns called {_listed(sorted(twice))}; "
+            "names must differ."
+        )
+
+
 def hashed(
     table: Any, names: tuple[str, ...], kinds: tuple[str, ...], n_columns: int
 ) -> sparse.csr_matrix:
@@ -160,7 +185,7 @@ def hashed(
             index, value = found.indices[codes[at]], found.data[codes[at]]
         else:
             numbers = _numbers(table, name).astype(np.float64)
-            at = np.flatnonzero(np.isfinite(numbers) & (numbers != 0))
+            at = np.flatnonzero(~np.isnan(numbers) & (numbers != 0))
             found = hasher.transform([[(name, 1.0)]])
             index = np.full(len(at), found.indices[0])
             value = found.data[0] * numbers[at]
@@ -211,7 +236,7 @@ def _numbers(table: Any, name: str) -> np.ndarray:
 
     column = table.column(name)
     kind = pa.float32() if column.type == pa.float32() else pa.float64()
-    return column.cast(kind).to_numpy()
+    return column.cast(kind, safe=False).to_numpy()
 
 
 def _target(table: Any, name: str, file: str, start: int) -> np.ndarray:

@@ -85,8 +85,10 @@ def differentiate(rows: Rows, loss: Loss, B: np.ndarray) -> KeptCurvature:
 
 def values_along(rows: Rows, loss: Loss, both: np.ndarray) -> np.ndarray:
     """One pass: Σ loss at B + t D for every step length t; `both` is [B, D]."""
-    parts = (chunk_values(loss, chunk, both) for chunk in rows.chunks())
-    return np.sum(list(parts), axis=0)
+    total = np.zeros((len(STEPS), both.shape[1] // 2))
+    for chunk in rows.chunks():
+        total += chunk_values(loss, chunk, both)
+    return total
 
 
 def chunk_derivative(

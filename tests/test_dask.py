@@ -80,7 +80,7 @@ LEARNERS = {
         methods.giga(40, n_candidates=200), random_state=0
     ),
     "log": lambda: KernelClassifier(
-        methods.rff(40), loss="log", alpha=1.0, random_state=0
+        methods.rff(24), loss="log", alpha=10.0, random_state=0
     ),
 }
 
@@ -182,7 +182,7 @@ def test_maps_that_need_rows_see_a_sample():
 
 
 def test_features_that_do_not_fit_are_made_anew(monkeypatch):
-    model = KernelClassifier(methods.rff(40, random_state=0), loss="log", alpha=1.0)
+    model = KernelClassifier(methods.rff(24, random_state=0), loss="log", alpha=10.0)
     wanted = model.fit(lazy("dense"), da.from_array(LABELS)).coef_
     made = []
     inner = execution._made_and_walked
@@ -267,6 +267,15 @@ def test_another_version_on_a_worker(client, monkeypatch):
         making.block(X, Y, None, "")
 
 
+def test_few_rows_come_to_the_client():
+    w = np.random.default_rng(0).random(600)
+    model = KernelClassifier(methods.rff(32, random_state=0), loss="log")
+    wanted = model.fit(X[:600], LABELS[:600], sample_weight=w).coef_
+    rows, labels = lazy("dense")[:600], da.from_array(LABELS[:600], chunks=250)
+    model.fit(rows, labels, sample_weight=da.from_array(w))
+    assert_array_equal(model.coef_, wanted)
+
+
 def test_empty_partitions():
     few = lazy("dense")
     few = few[few[:, 0] > 3]  # most chunks have no such rows
@@ -314,7 +323,7 @@ def test_bad_input():
     bad = X.copy()
     bad[2000, 1] = np.nan
     with pytest.raises(
-        ValueError, match=r"rows 1501 to 3000 \(number 501 of them\): Input X.*NaN"
+        ValueError, match=r"rows 1501 to 3000 \(row 2001\): Input X.*NaN"
     ):
         model.fit(da.from_array(bad, chunks=(1500, -1)), da.from_array(Y))
     with pytest.raises(ValueError, match="Input X contains NaN"):

@@ -208,6 +208,23 @@ def test_names_must_be_names_and_differ(tmp_path):
         list(blocks(path, target=Y))
 
 
+def test_the_target_is_no_feature(tmp_path):
+    with pytest.raises(ValueError, match="'y' is the target or the weight, and among"):
+        list(blocks(FRAME, target="y", columns=["a", "y"]))
+    dated = FRAME.assign(when=pd.Timestamp("2020-01-01"))
+    with pytest.raises(ValueError, match=r"'when' holds timestamp.*neither numbers"):
+        list(blocks(dated, target="when", columns=["a"]))
+
+
+def test_the_row_of_a_bad_cell_in_a_later_block(tmp_path):
+    path = _bad(tmp_path, "a.csv", "a,b,y\n" + "1,2,0\n2,3,1\n" * 50 + "1,oops,0\n")
+    stream = iter(blocks(path, target="y", rows=10))
+    first, _ = next(stream)
+    assert_array_equal(first[:2], [[1, 2], [2, 3]])
+    with pytest.raises(ValueError, match=r"row 101: column 'b' holds 'oops', which"):
+        list(stream)
+
+
 def test_near_names_are_suggested(tmp_path):
     path = _bad(tmp_path, "a.csv", "price,label\n1,0\n")
     with pytest.raises(ValueError, match=r"no column 'labels' \(perhaps 'label'\)"):
@@ -271,6 +288,16 @@ def test_bad_sources(tmp_path):
     assert len(list(blocks(path, format="svmlight"))) == 1
     with pytest.raises(ValueError, match="format must be one of parquet, csv"):
         blocks(path, format="xml")
+    for bad in (0, True, -4, 2.0**20):
+        with pytest.raises(ValueError, match="hashed must be a positive integer"):
+            blocks(FRAME, target="y", hashed=bad)
+    np.save(tmp_path / "flat.npy", Y)
+    with pytest.raises(ValueError, match=r"must have two dimensions; got.*\(300,\)"):
+        list(blocks(tmp_path / "flat.npy"))
+    with pytest.raises(TypeError, match=r"LazyFrame is lazy; give source.collect"):
+        blocks(pl.from_pandas(FRAME).lazy())
+    with pytest.raises(TypeError, match="maps are fitted on rows at hand"):
+        methods.rff(8).fit(blocks(X))
     with pytest.raises(ValueError, match="hashed=8 does not serve blocks as they are"):
         blocks(X, hashed=8)
     np.savez(tmp_path / "a.npz", A=X, B=X)
@@ -286,7 +313,7 @@ def test_errors_of_a_fit_say_where(tmp_path):
     frame.to_csv(tmp_path / "a.csv", index=False)
     stream = blocks(tmp_path / "a.csv", target="y", rows=100)
     with pytest.raises(
-        ValueError, match=r"a.csv, rows 101 to 200 \(number 51 of them\): Input X.*NaN"
+        ValueError, match=r"a.csv, rows 101 to 200 \(row 151\): Input X.*NaN"
     ):
         KernelRegressor(16, random_state=0).fit(stream)
     parts = [(X[:50], Y[:50]), (X[50:60], None)]
@@ -318,7 +345,7 @@ def test_predictions_of_blocks():
     ):
         assert_allclose(found, one, atol=1e-10)
     bad = [(X[:5], Y[:5]), (X[:5] * np.nan, Y[:5])]
-    with pytest.raises(ValueError, match="block 2: Input X contains NaN"):
+    with pytest.raises(ValueError, match=r"block 2: Input X contains NaN"):
         model.predict(blocks(bad))
     codes = methods.maxout_codes(4, output="onehot", random_state=0).fit(X)
     assert (codes.transform(stream) != codes.transform(X)).nnz == 0

@@ -16,7 +16,7 @@ from sklearn.base import (
 from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._lazy import LazyRows, as_array, at_hand, is_lazy, over_chunks
+from ._lazy import LazyRows, as_array, at_hand, is_lazy, is_stream, over_chunks
 from ._validation import FLOAT_NAMES, FLOATS, check_choice
 from .feature_map import all_finite, inner_products
 from .kernels import KERNELS, Kernel
@@ -26,6 +26,11 @@ class RowTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     """What transformers of dense or CSR rows share: validation, names and tags."""
 
     def _validated(self, X: Any, *, reset: bool) -> Any:
+        if is_stream(X):
+            raise TypeError(
+                f"{type(self).__name__}: maps are fitted on rows at hand; give those "
+                "of a block, or the map to a learner that is fitted on blocks."
+            )
         if is_lazy(X) or isinstance(X, LazyRows):
             return self._lazy_rows(X, reset=reset)
         X = validate_data(

@@ -24,7 +24,7 @@ from .calibration import (
     temperature,
 )
 from .labels import Labels, label_counts
-from .reading import check_alone, first_look, lazy_source, missing_target
+from .reading import check_alone, first_look, gathered, lazy_source, missing_target
 from .search import default_map, search_bandwidth
 from .solving import (
     Linear,
@@ -106,8 +106,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
     intercept_ : array of (n_classes,) or (1,)
     alpha_ : float
     classes_ : array of (n_classes,)
-    n_iter_ : int
-        Newton steps taken.
+    n_iter_ : int, Newton steps taken
     n_features_in_ : int
 
     Notes
@@ -115,7 +114,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
     Time O(n M (d + K · passes)) for Nyström features, some tens of passes; memory O(M²)
     and the budget. Features are standardised only inside the default map, where
     validation prefers it, and then as one bandwidth per feature. float32 rows are
-    learned from in float32, which is twice as fast.
+    learned from in float32, which is twice as fast. Predictions take `blocks` and Dask.
 
     Examples
     --------
@@ -273,6 +272,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
             self._set_labels(Labels.of(counts, self.class_weight))
             source, first = BlockSource(X, self._labelled), self._labels.block(*first)
             return source, first if first.X.shape[0] else source.first()
+        X, y, weight = gathered(X, y, weight)
         if is_lazy(X):
             lazy = lazy_source(self, X, y, weight, self._labelled, supervised=True)
             counts = lazy.summaries(label_counts)

@@ -66,8 +66,8 @@ def map_cost(features: Any, n: int, d: int, filled: float) -> MapCost:
         return _unknown_cost(features, n, d, filled)
     raise TypeError(
         "estimate: the cost of "
-        f"{type(features).__name__} is not known; give one of bochner's maps, or a "
-        "Pipeline that ends in one."
+        f"{type(features).__name__} is not known; give KernelClassifier, "
+        "KernelRegressor, KernelPCA, one of bochner's maps, or a Pipeline of maps."
     )
 
 

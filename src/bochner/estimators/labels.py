@@ -33,6 +33,12 @@ class Labels:
             classes, total = label_counts(y, weight)
             found.append(classes)
             totals.append(total)
+        kinds = sorted({labels.dtype.kind in "OUS" for labels in found})
+        if len(kinds) > 1:
+            raise ValueError(
+                f"{OWNER}: y holds text in some blocks and numbers in others; make "
+                "them of one kind."
+            )
         classes, codes = np.unique(np.concatenate(found), return_inverse=True)
         counts = np.bincount(codes, weights=np.concatenate(totals))
         present = counts > 0

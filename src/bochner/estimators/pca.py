@@ -22,7 +22,7 @@ from ..linear.moments import Moments
 from ..linear.pca import Components, components, components_of_rows
 from ..linear.rows import Chunk, mixed
 from ..nystroem import Nystroem
-from .reading import check_alone, first_block, lazy_source
+from .reading import check_alone, first_block, gathered, lazy_source
 from .training import (
     Training,
     canonical,
@@ -170,6 +170,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             check_alone(self, None, sample_weight)
             first = first_block(X, self._checked)
             return BlockSource(X, self._again), first
+        X, _, sample_weight = gathered(X, None, sample_weight)
         if is_lazy(X):
             lazy = lazy_source(self, X, None, sample_weight, self._again)
             return lazy, Block(lazy.X, np.zeros(lazy.n_rows), lazy.weight)

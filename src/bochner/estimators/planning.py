@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 
-from .._validation import check_count, check_positive
+from .._validation import check_count, check_option, check_positive
 from ..execution.features import FITTING, PASSING_BYTES
 from ..execution.memory import budget, machine_bytes, readable
 from ..execution.stream import BLOCK_BYTES
@@ -92,8 +92,9 @@ def estimate(
 ) -> Estimate:
     """Bytes and operations of `estimator.fit` on n rows of d columns, before it runs.
 
-    Counted from the formulas in the docstrings, not measured: memory within a factor of
-    two, operations of Newton's method within a few.
+    Counted from the formulas in the docstrings, not measured: arrays within a factor of
+    two (libraries take some 100 MiB besides), operations of Newton's method within a
+    few.
 
     Parameters
     ----------
@@ -121,6 +122,7 @@ def estimate(
     check_count("estimate", "d", d)
     if check_positive("estimate", "density", density) > 1:
         raise ValueError(f"estimate: density must be at most 1; got {density!r}.")
+    check_option("estimate", "dtype", np.dtype(dtype).name, ("float64", "float32"))
     size = np.dtype(dtype).itemsize
     filled = density * d
     data = n * d * size if density == 1 else round(n * filled * (size + 4))

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import validate_data
 
+from .._lazy import is_lazy
 from ..execution.sources import Block, validated
 from ..execution.stream import Blocks
+from ..landmarks import SORTED_ROWS
 from .labels import label_counts
 
 Check = Callable[..., Block]
@@ -48,6 +50,23 @@ def first_look(source: Blocks, check: Check) -> tuple[Block, list]:
     if first is None:
         raise ValueError("blocks: there are no rows.")
     return first, counts
+
+
+def gathered(X: Any, y: Any, weight: Any) -> tuple[Any, Any, Any]:
+    """Rows of a small Dask collection at hand: they are sorted, as those of arrays are.
+
+    Everything else stays as it is.
+    """
+    if not is_lazy(X):
+        return X, y, weight
+    if not hasattr(X, "columns") and np.isnan(X.shape[0]):
+        X = X.compute_chunk_sizes()
+    n = len(X) if hasattr(X, "columns") else X.shape[0]
+    if n > SORTED_ROWS or n == 0:
+        return X, y, weight
+    parts = (a.compute() if is_lazy(a) else a for a in (X, y, weight))
+    X, y, weight = parts
+    return X, y, weight
 
 
 def lazy_source(

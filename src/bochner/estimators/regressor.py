@@ -20,7 +20,7 @@ from ..linear.losses import Squared
 from ..linear.rows import mixed
 from ..nystroem import Nystroem
 from .evidence import search_kernel
-from .reading import check_alone, first_block, lazy_source, missing_target
+from .reading import check_alone, first_block, gathered, lazy_source, missing_target
 from .solving import (
     Linear,
     check_alpha,
@@ -201,6 +201,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         if isinstance(X, Blocks):
             check_alone(self, y, sample_weight)
             return BlockSource(X, self._again), first_block(X, self._checked)
+        X, y, sample_weight = gathered(X, y, sample_weight)
         if is_lazy(X):
             return self._lazy_source(X, y, sample_weight)
         block = self._checked(X, y, sample_weight, True)

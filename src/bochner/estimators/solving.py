@@ -33,6 +33,10 @@ SMALL = 10_000_000
 SMALL_TOL = {"float64": 1e-18, "float32": 1e-7}
 """Gain in the objective, relative; coefficients are then good to about its root."""
 
+NOT_CONVERGED = (
+    "{}: not converged after max_iter={} Newton steps; raise max_iter or alpha."
+)
+
 START_TOL = 0.1
 START_SHARE = 4
 """Problems start from the solution of a quarter, that one of a sixteenth."""
@@ -159,6 +163,8 @@ def solve_newton(
         start = np.zeros((size, n_outputs))
         if resumed is None:
             start = _start(loss, rows, fixed, start, control)
+    if resumed is not None:
+        report(f"resumed after step {resumed.step}")
     small = rows.n_rows * size <= SMALL
     aim = min(tol, SMALL_TOL[rows.dtype.name]) if small else tol
     report(f"all {rows.n_rows} rows")
@@ -173,12 +179,7 @@ def solve_newton(
         **control,
     )
     if found.gain > tol:
-        warnings.warn(
-            f"{owner}: not converged after max_iter={max_iter} Newton steps; raise "
-            "max_iter or alpha.",
-            ConvergenceWarning,
-            stacklevel=2,
-        )
+        warnings.warn(NOT_CONVERGED.format(owner, max_iter), ConvergenceWarning, 2)
     m = raw.n_columns
     return Linear(found.B[:m], found.B[m:].sum(axis=0), fixed, found.n_iter)
 

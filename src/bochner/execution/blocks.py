@@ -79,12 +79,7 @@ def blocks(
     """
     if isinstance(source, Blocks):
         return source
-    if rows is not None:
-        check_count("blocks", "rows", rows)
-    if is_lazy(source):
-        raise TypeError(
-            "blocks: this is a Dask collection; give it to fit and predict as it is."
-        )
+    _check(source, rows=rows, hashed=hashed, n_features=n_features)
     reading = Reading(
         target, weight, columns, hashed, names, n_features, rows, delimiter, format
     )
@@ -112,3 +107,19 @@ def blocks(
             f"function that returns an iterator of blocks; got {source!r}."
         )
     return Blocks(lambda: iter(source), once=iter(source) is source)
+
+
+def _check(source: Any, **counts: Any) -> None:
+    """Refuse what cannot be read here, and counts that are none."""
+    for name, count in counts.items():
+        if count is not None:
+            check_count("blocks", name, count)
+    if hasattr(source, "collect"):
+        raise TypeError(
+            f"blocks: {type(source).__name__} is lazy; give source.collect(), or the "
+            "files it reads."
+        )
+    if is_lazy(source):
+        raise TypeError(
+            "blocks: this is a Dask collection; give it to fit and predict as it is."
+        )

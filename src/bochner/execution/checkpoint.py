@@ -133,7 +133,8 @@ class Checkpoint:
                 "to start anew."
             )
         saved = header["fit"]
-        for name in sorted(saved.keys() | self._identity.keys()):
+        names = saved.keys() | self._identity.keys()
+        for name in sorted(names, key=lambda name: (name != "estimator", name)):
             ours, theirs = self._identity.get(name), saved.get(name)
             if ours != theirs:
                 raise ValueError(
@@ -162,6 +163,10 @@ def checkpoint_of(owner: Any, first: Block | None) -> Checkpoint:
         raise ValueError(
             f"{name}: checkpoint={owner.checkpoint!r} cannot be written, because "
             f"there is no folder {str(folder)!r}."
+        )
+    if Path(owner.checkpoint).is_dir():
+        raise ValueError(
+            f"{name}: checkpoint={owner.checkpoint!r} is a folder; give a file's name."
         )
     parameters = owner.get_params()
     identity = {

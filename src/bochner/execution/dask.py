@@ -211,11 +211,11 @@ class Making:
     features: RawFeatures
     validate: Callable[[Any, Any, Any], Block]
 
-    def block(self, X: Any, y: Any, weight: Any, name: str) -> Block:
+    def block(self, X: Any, y: Any, weight: Any, name: str, start: int = 0) -> Block:
         """Validated rows."""
         if self.version != __version__:
             raise _other_version("Dask worker", __version__, self.version)
-        return validated(Item(X, y, weight, name), self.validate)
+        return validated(Item(X, y, weight, name, start), self.validate)
 
 
 def _reduced(tasks: Any, merge: Callable[[list[Any]], Any]) -> Any:

@@ -26,12 +26,13 @@ class Partition:
     y: Any
     weight: Any
     name: str  # for messages
+    start: int  # rows before it
     place: int  # of its first row that counts
 
     @property
-    def columns(self) -> tuple[Any, Any, Any, str]:
+    def columns(self) -> tuple[Any, Any, Any, str, int]:
         """What a task that makes features is given."""
-        return self.X, self.y, self.weight, self.name
+        return self.X, self.y, self.weight, self.name, self.start
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,14 @@ def dask_source(
     rows = X.to_delayed() if frame else array.to_delayed().ravel()
     columns = rows, *(_delayed(values, len(chunks)) for values in (target, weights))
     partitions = tuple(
-        Partition(X, y, weight, _name(starts[i], chunks[i]), int(places[i]))
+        Partition(
+            X,
+            y,
+            weight,
+            f"rows {starts[i] + 1} to {starts[i] + chunks[i]}",
+            int(starts[i]),
+            int(places[i]),
+        )
         for i, (X, y, weight) in enumerate(zip(*columns, strict=True))
         if ends[i] > places[i]
     )
@@ -109,10 +117,6 @@ def dask_source(
         validate,
         X._meta if frame else None,
     )
-
-
-def _name(start: int, n_rows: int) -> str:
-    return f"rows {start + 1} to {start + n_rows}"
 
 
 def _beside(owner: str, name: str, values: Any, array: Any) -> Any:

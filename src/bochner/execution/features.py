@@ -244,6 +244,8 @@ class FeatureRows:
         """
         total, done, n_rows = self.checkpoint.get("fold", (None, 0, 0))
         total = start(0) if total is None else total
+        if done:
+            self.report(f"resumed after {done} blocks, {n_rows:,} rows")
         pace = Pace(self.report, self.source.about_rows, n_rows)
         rows = self.chunk_rows(PASSING_BYTES)
         blocks = self.source.whole(done)

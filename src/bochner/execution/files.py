@@ -84,8 +84,11 @@ def frame_blocks(frame: Any, reading: Reading) -> Blocks:
     _check_arrow("columns of frames")
     import pyarrow as pa
 
-    table = frame.to_arrow() if hasattr(frame, "to_arrow") else None
-    if table is None:
+    if isinstance(frame, pa.Table):
+        table = frame
+    elif hasattr(frame, "to_arrow"):
+        table = frame.to_arrow()
+    else:
         table = pa.Table.from_pandas(frame, preserve_index=False)
     plan = Plan.of(table.schema, reading, "the frame")
 

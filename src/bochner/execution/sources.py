@@ -102,9 +102,16 @@ class BlockSource:
         return self.source.about_rows() if self.counted is None else self.counted
 
     def whole(self, skip: int = 0) -> Iterator[Block]:
-        for number, item in enumerate(self.source.weighing()):
-            if number >= skip:
+        n_blocks = 0
+        for item in self.source.weighing():
+            n_blocks += 1
+            if n_blocks > skip:
                 yield validated(item, self.validate)
+        if n_blocks < skip:
+            raise ValueError(
+                f"blocks: the checkpoint is of a stream of at least {skip} blocks, and "
+                f"this one ends after {n_blocks}; delete it to start anew."
+            )
 
     def first(self) -> Block:
         """The first block with rows, as validation leaves them."""
@@ -130,16 +137,17 @@ def validated(item: Item, validate: Callable[[Any, Any, Any], Block]) -> Block:
     try:
         return validate(item.X, item.y, item.weight)
     except ValueError as error:
-        raise ValueError(f"{item.place}{_bad_row(item.X)}: {error}") from error
+        raise ValueError(f"{item.place}{_bad_row(item)}: {error}") from error
 
 
-def _bad_row(X: Any) -> str:
+def _bad_row(item: Item) -> str:
     """The first row that is not finite, in words."""
+    X = item.X
     dense = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind == "f"
     if not dense:
         return ""
     bad = np.flatnonzero(~np.isfinite(X).all(axis=1))
-    return f" (number {bad[0] + 1} of them)" if len(bad) else ""
+    return f" (row {item.start + bad[0] + 1})" if len(bad) else ""
 
 
 def join(parts: list[Block]) -> Block:

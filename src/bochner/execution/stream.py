@@ -25,6 +25,7 @@ class Item(NamedTuple):
     y: Any = None
     weight: Any = None
     place: str = ""
+    start: int = 0  # rows before it, where the place is of rows
 
 
 class Blocks:
@@ -56,8 +57,12 @@ class Blocks:
         self._head: list[Item] = []
         self._rest: Iterator[Item] | None = None
 
+    def __repr__(self) -> str:
+        n = self.about_rows()
+        return f"Blocks({'' if n is None else f'about {n:,} rows'})"
+
     def __iter__(self) -> Iterator[tuple]:
-        for X, y, weight, _ in self.walk():
+        for X, y, weight, *_ in self.walk():
             yield (X, y) if weight is None else (X, y, weight)
 
     def walk(self) -> Iterator[Item]:
@@ -126,6 +131,11 @@ def row_bytes(X: Any) -> float:
 
 
 def cut(X: Any, y: Any, weight: Any, rows: int | None) -> Iterator[Item]:
+    """Blocks of rows at hand."""
+    if len(X.shape) != 2:
+        raise ValueError(
+            f"blocks: rows must have two dimensions; got an array of shape {X.shape}."
+        )
     size = block_rows(rows, row_bytes(X))
     n = _num_samples(X)
     for name, values in (("target", y), ("weight", weight)):
@@ -135,7 +145,7 @@ def cut(X: Any, y: Any, weight: Any, rows: int | None) -> Iterator[Item]:
     for start in range(0, n, size):
         part = slice(start, start + size)
         place = f"rows {start + 1} to {min(start + size, n)}"
-        yield Item(take[part], _part(y, part), _part(weight, part), place)
+        yield Item(take[part], _part(y, part), _part(weight, part), place, start)
 
 
 def _part(values: Any, part: slice) -> Any:

@@ -51,7 +51,7 @@ class Reader:
                 X, y = _parsed(lines, path, start)
                 X = self._fitted(X, path, start)
                 place = f"{path.name}, rows {start + 1} to {start + len(lines)}"
-                yield Item(X, y, None, place)
+                yield Item(X, y, None, place, start)
                 start += len(lines)
 
     def _fitted(self, X: Any, path: Path, start: int) -> Any:

@@ -73,7 +73,7 @@ class Plan:
     def of(cls, schema: Any, reading: Reading, place: str) -> Plan:
         """For tables like the one of this schema."""
         others = [n for n in (reading.target, reading.weight) if n is not None]
-        _check_names(schema, others, place)
+        _check_names(schema, others, reading.columns or (), place)
         features = reading.columns
         if features is None:
             features = [name for name in schema.names if name not in others]
@@ -129,16 +129,16 @@ class Plan:
             X: Any = hashed(table, self.features, self.kinds, self.hashed)
         else:
             X = np.column_stack([_numbers(table, name) for name in self.features])
-        return Item(X, y, w, place)
+        return Item(X, y, w, place, start)
 
     def _check_text(self, table: Any, file: str, start: int) -> None:
         """Refuse text that is not to be hashed, naming the first cell."""
         if self.hashed is not None:
             return
         for name, kind in zip(self.features, self.kinds, strict=True):
-            if kind == TEXT:
-                cells = table.column(name).to_pylist()
-                at = next((i for i, c in enumerate(cells) if not _is_number(c)), 0)
+            cells = table.column(name).to_pylist() if kind == TEXT else []
+            at = next((i for i, c in enumerate(cells) if not _is_number(c)), None)
+            if at is not None:
                 raise ValueError(
                     f"blocks: {file}, row {start + at + 1}: column {name!r} holds "
                     f"{cells[at]!r}, which is not a number. Hash text with "
@@ -151,12 +151,17 @@ def plan_rows(plan: Plan, reading: Reading) -> int:
     return block_rows(reading.rows, 8 * len(plan.features))
 
 
-def _check_names(schema: Any, others: list[Any], place: str) -> None:
+def _check_names(schema: Any, others: list[Any], columns: Any, place: str) -> None:
     for name in others:
         if not isinstance(name, str):
             raise TypeError(
                 f"blocks: target and weight of {place} must be names of columns; got "
                 f"{type(name).__name__}."
+            )
+        if name in columns:
+            raise ValueError(
+                f"blocks: {name!r} is the target or the weight, and among columns; a "
+                "model would learn from what it is to predict."
             )
     twice = {name for name in schema.names if schema.names.count(name) > 1}
     if twice:
@@ -224,9 +229,12 @@ def _kind(field: Any, place: str) -> str:
         return NUMBER
     if t.is_string(kind) or t.is_large_string(kind) or t.is_string_view(kind):
         return TEXT
+    what = f"{field.type}, which is neither numbers nor text"
+    if t.is_binary(kind) or t.is_large_binary(kind):
+        what = "bytes that are not UTF-8 text"
     raise ValueError(
-        f"blocks: {place}: column {field.name!r} holds {field.type}, which is neither "
-        "numbers nor text; leave it out of columns, or convert it first."
+        f"blocks: {place}: column {field.name!r} holds {what}; leave it out of "
+        "columns, or convert it first."
     )
 
 
@@ -243,9 +251,12 @@ def _target(table: Any, name: str, file: str, start: int) -> np.ndarray:
     """The target: whole numbers, numbers or text; every row must have one."""
     import pyarrow as pa
 
+    _kind(table.schema.field(name), file)  # no dates, no lists
     column = table.column(name)
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
+    if pa.types.is_decimal(column.type):
+        column = column.cast(pa.float64())
     missing = np.flatnonzero(column.is_null(nan_is_null=True).to_numpy())
     if len(missing):
         raise ValueError(

@@ -228,12 +228,26 @@ def _called(function: Callable, args: tuple, kwargs: dict, X: Any, part: Any) ->
 
 def _chunkwise(X: Any, frame: bool, node: Any, first: Any, part: Any) -> Any:
     if frame:
-        return X.map_partitions(_applied, node, part, first[:0], meta=first[:0])
+        return _partitionwise(X, node, first, part)
     X = X.rechunk({1: -1})
     flat = first.ndim == 1
     shape = {"drop_axis": 1} if flat else {"chunks": (X.chunks[0], first.shape[1:])}
     given = {"dtype": first.dtype, "meta": first[:0], **shape}
     return X.map_blocks(_applied, function=node, part=part, nothing=first[:0], **given)
+
+
+def _partitionwise(X: Any, node: Any, first: Any, part: Any) -> Any:
+    """An array of what comes out of a frame's partitions, of unknown lengths."""
+    import dask.array as da
+    from dask import delayed
+
+    apply, nothing = delayed(_applied, pure=False), first[:0]
+    shape = (np.nan, *first.shape[1:])
+    parts = [
+        da.from_delayed(apply(p, node, part, nothing), shape, meta=nothing)
+        for p in X.to_delayed()
+    ]
+    return da.concatenate(parts, allow_unknown_chunksizes=True)
 
 
 def _applied(X: Any, function: Callable, part: Any, nothing: Any) -> Any:

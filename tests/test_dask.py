@@ -80,7 +80,7 @@ LEARNERS = {
         methods.giga(40, n_candidates=200), random_state=0
     ),
     "log": lambda: KernelClassifier(
-        methods.rff(24), loss="log", alpha=10.0, random_state=0
+        methods.rff(24), loss="log", alpha=100.0, random_state=0
     ),
 }
 
@@ -182,7 +182,7 @@ def test_maps_that_need_rows_see_a_sample():
 
 
 def test_features_that_do_not_fit_are_made_anew(monkeypatch):
-    model = KernelClassifier(methods.rff(24, random_state=0), loss="log", alpha=10.0)
+    model = KernelClassifier(methods.rff(24, random_state=0), loss="log", alpha=100.0)
     wanted = model.fit(lazy("dense"), da.from_array(LABELS)).coef_
     made = []
     inner = execution._made_and_walked
@@ -268,10 +268,10 @@ def test_another_version_on_a_worker(client, monkeypatch):
 
 
 def test_few_rows_come_to_the_client():
-    w = np.random.default_rng(0).random(600)
-    model = KernelClassifier(methods.rff(32, random_state=0), loss="log")
-    wanted = model.fit(X[:600], LABELS[:600], sample_weight=w).coef_
-    rows, labels = lazy("dense")[:600], da.from_array(LABELS[:600], chunks=250)
+    w = np.random.default_rng(0).random(300)
+    model = KernelClassifier(methods.rff(16, random_state=0), loss="log")
+    wanted = model.fit(X[:300], LABELS[:300], sample_weight=w).coef_
+    rows, labels = lazy("dense")[:300], da.from_array(LABELS[:300], chunks=120)
     model.fit(rows, labels, sample_weight=da.from_array(w))
     assert_array_equal(model.coef_, wanted)
 

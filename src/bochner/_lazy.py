@@ -201,14 +201,12 @@ def _joined(parts: list[Any]) -> Any:
 def _mapped(function: Callable, X: Any, args: tuple, kwargs: dict) -> Any:
     from dask import delayed  # where X comes from, it is installed
 
-    frame = hasattr(X, "map_partitions")
-    probe = _one_row(X)
-    first = function(probe, *args, **kwargs)
+    first = function(_one_row(X), *args, **kwargs)
     # one node of the graph: a model is sent once a worker, not once a chunk
     node = delayed(functools.partial(_called, function, args, kwargs), traverse=False)
     if isinstance(first, tuple):  # a collection each; together they cost twice
-        return tuple(_chunkwise(X, frame, node, f, i) for i, f in enumerate(first))
-    return _chunkwise(X, frame, node, first, None)
+        return tuple(_chunkwise(X, node, f, i) for i, f in enumerate(first))
+    return _chunkwise(X, node, first, None)
 
 
 def _one_row(X: Any) -> Any:
@@ -226,8 +224,8 @@ def _called(function: Callable, args: tuple, kwargs: dict, X: Any, part: Any) ->
     return found if part is None else found[part]
 
 
-def _chunkwise(X: Any, frame: bool, node: Any, first: Any, part: Any) -> Any:
-    if frame:
+def _chunkwise(X: Any, node: Any, first: Any, part: Any) -> Any:
+    if hasattr(X, "columns"):
         return _partitionwise(X, node, first, part)
     X = X.rechunk({1: -1})
     flat = first.ndim == 1

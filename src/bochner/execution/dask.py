@@ -29,12 +29,18 @@ import dask
 import numpy as np
 
 from .._progress import Pace, Report, silent
-from .._random import Stream
 from .._version import __version__
 from ..linear import passes
 from ..linear.losses import Loss
 from ..linear.rows import Chunk
-from .features import FITTING, PASSING_BYTES, FeatureRows, KeptRows, RawFeatures
+from .features import (
+    FITTING,
+    PASSING_BYTES,
+    FeatureRows,
+    KeptRows,
+    RawFeatures,
+    SourceRows,
+)
 from .sources import ArraySource, Block, validated
 from .stream import Item
 
@@ -48,7 +54,7 @@ SENT_ROWS = 8192
 
 
 @dataclass
-class DaskRows:
+class DaskRows(SourceRows):
     """Feature rows on the workers: passes over them are tree reductions.
 
     Parameters
@@ -61,29 +67,8 @@ class DaskRows:
         Told how far a fold has come.
     """
 
-    source: Any  # DaskSource
-    features: RawFeatures
-    budget: int
-    report: Report = silent
     _held: list[Any] | None = None
-    _sample: KeptRows | None = None
     _making: Any = field(default=None, repr=False)
-
-    @property
-    def n_rows(self) -> int:
-        return self.source.n_rows
-
-    @property
-    def n_columns(self) -> int:
-        return self.features.n_columns
-
-    @property
-    def dtype(self) -> np.dtype:
-        return self.features.dtype
-
-    @property
-    def mixing(self) -> np.ndarray | None:
-        return self.features.mixing
 
     def chunks(self) -> Iterator[Chunk]:
         raise TypeError("rows on Dask workers are not walked by the client.")
@@ -122,14 +107,7 @@ class DaskRows:
         return _reduced(self._holding_tasks(step), _added)
 
     def sample(self, n_rows: int) -> KeptRows:
-        """Drawn once: later and smaller ones are parts of the first."""
-        if self._sample is None:
-            wanted = min(n_rows, SENT_ROWS)
-            places = Stream(0).child("sample").subset(self.n_rows, wanted)
-            block = self.source.take(places)
-            F = self.features.make(block.X)
-            self._sample = KeptRows(F, block.y, block.weight, self.mixing)
-        return self._sample.sample(n_rows)
+        return self._drawn(n_rows, SENT_ROWS)
 
     @contextlib.contextmanager
     def _making_tasks(self, step: Any, report: Report) -> Iterator[list[Any]]:

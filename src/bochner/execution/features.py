@@ -19,7 +19,7 @@ from ..linear.passes import Derivative
 from ..linear.rows import Chunk
 from ..nystroem import NystroemMap
 from .checkpoint import Checkpoint
-from .sources import ArraySource, Source
+from .sources import ArraySource
 
 T = TypeVar("T")
 
@@ -174,31 +174,14 @@ class KeptRows:
 
 
 @dataclass
-class FeatureRows:
-    """Feature rows of a source: the first chunks kept, as far as the budget goes.
+class SourceRows:
+    """What feature rows of any source share: their sizes, and a sample of them."""
 
-    Parameters
-    ----------
-    source : Source
-    features : RawFeatures
-    budget : int
-        Bytes for features that are kept.
-    report : Report
-        Told how far a fold has come.
-    checkpoint : Checkpoint
-        Where a fold leaves its state, and goes on from.
-    """
-
-    source: Source
+    source: Any
     features: RawFeatures
     budget: int
     report: Report = silent
-    checkpoint: Checkpoint = field(default_factory=lambda: Checkpoint(None))
-    _kept: dict[int, Chunk] = field(default_factory=dict)
-    _complete: bool = False
-    _bytes: int = 0
-    _sample: KeptRows | None = None
-    _buffer: np.ndarray | None = None
+    _sample: KeptRows | None = field(default=None, kw_only=True)
 
     @property
     def n_rows(self) -> int:
@@ -215,6 +198,38 @@ class FeatureRows:
     @property
     def mixing(self) -> np.ndarray | None:
         return self.features.mixing
+
+    def _drawn(self, n_rows: int, most: int) -> KeptRows:
+        """Drawn once, at most so many: smaller ones are parts of the first."""
+        if self._sample is None:
+            places = Stream(0).child("sample").subset(self.n_rows, min(n_rows, most))
+            block = self.source.take(places)
+            F = self.features.make(block.X)
+            self._sample = KeptRows(F, block.y, block.weight, self.mixing)
+        return self._sample.sample(n_rows)
+
+
+@dataclass
+class FeatureRows(SourceRows):
+    """Feature rows of a source: the first chunks kept, as far as the budget goes.
+
+    Parameters
+    ----------
+    source : Source
+    features : RawFeatures
+    budget : int
+        Bytes for features that are kept.
+    report : Report
+        Told how far a fold has come.
+    checkpoint : Checkpoint
+        Where a fold leaves its state, and goes on from.
+    """
+
+    checkpoint: Checkpoint = field(default_factory=lambda: Checkpoint(None))
+    _kept: dict[int, Chunk] = field(default_factory=dict)
+    _complete: bool = False
+    _bytes: int = 0
+    _buffer: np.ndarray | None = None
 
     def chunk_rows(self, size: int) -> int:
         """Rows whose features take about so many bytes, within the budget."""
@@ -280,14 +295,7 @@ class FeatureRows:
         return passes.values_along(self, loss, both)
 
     def sample(self, n_rows: int) -> KeptRows:
-        """Drawn once: later and smaller ones are parts of the first."""
-        fitting = self._fitting_rows(self._shares[1])
-        if self._sample is None:
-            places = Stream(0).child("sample").subset(self.n_rows, min(n_rows, fitting))
-            block = self.source.take(places)
-            F = self.features.make(block.X)
-            self._sample = KeptRows(F, block.y, block.weight, self.mixing)
-        return self._sample.sample(n_rows)
+        return self._drawn(n_rows, self._fitting_rows(self._shares[1]))
 
     @property
     def _shares(self) -> tuple[float, float, float]:

@@ -11,7 +11,7 @@ import bochner
 
 ROOT = Path(bochner.__file__).parent
 LAYERS = [
-    {"_progress", "_random", "_validation", "_version"},
+    {"_atomic", "_progress", "_random", "_validation", "_version"},
     {"_lazy"},
     {"_threads", "_distances"},
     {"_bandwidth"},
@@ -30,7 +30,7 @@ LAYERS = [
     {"linear"},
     {"execution"},
     {"estimators"},
-    {"datasets", "theory"},
+    {"datasets", "persistence", "onnx", "theory"},
     {"__init__"},
 ]
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}

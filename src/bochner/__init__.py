@@ -25,6 +25,7 @@ from .estimators import KernelClassifier, KernelPCA, KernelRegressor, estimate
 from .execution import blocks
 from .maps import RandomFeatures, RandomProjection
 from .nystroem import Nystroem
+from .persistence import load, save
 
 __all__ = [
     "CompactMap",
@@ -40,10 +41,12 @@ __all__ = [
     "datasets",
     "estimate",
     "kernels",
+    "load",
     "methods",
     "metrics",
     "nonlinearities",
     "projections",
+    "save",
     "theory",
     "threads",
 ]

@@ -43,6 +43,11 @@ class Stream:
         seed = np.random.SeedSequence(entropy, spawn_key=path)
         self._bits = np.random.Philox(seed)
 
+    @property
+    def entropy(self) -> int:
+        """The seed at the root, from which all can be drawn again."""
+        return self._entropy
+
     def child(self, role: str | int) -> Stream:
         """The independent stream of a role (a name) or of a block (its number)."""
         key = zlib.crc32(role.encode()) if isinstance(role, str) else role

@@ -132,7 +132,8 @@ class RandomFeatures(KernelTransformer):
         if compression is not None:
             n = compression.n_drawn(n)
         rng = as_stream(self.random_state)
-        projection, drawn = _sampled(X, kernel, nonlinearity, projection, n, rng)
+        projection = _settled(X, kernel, nonlinearity, projection, n, rng)
+        drawn = _drawn(X.shape[1], kernel, nonlinearity, projection, n, rng)
         feature_map: Any = drawn
         selection = None
         if compression is not None:
@@ -140,6 +141,7 @@ class RandomFeatures(KernelTransformer):
                 drawn, n_kept, X, kernel, weight, rng.child("compression")
             )
         self.kernel_, self.projection_ = kernel, projection
+        self._seed = rng.entropy
         self.compression_ = selection
         self.feature_map_ = feature_map.astype(X.dtype)
         return self
@@ -177,6 +179,18 @@ class RandomFeatures(KernelTransformer):
         if self.kernel is None:
             return nonlinearity.default_kernel(self.gamma)
         return self._named_kernel()
+
+
+def redrawn_features(model: RandomFeatures) -> Any:
+    """`feature_map_` of a fitted model in float64, drawn anew from its seed."""
+    nonlinearity, _, compression = model._parts()
+    rng, n = Stream(model._seed), int(model.n_components)
+    n_drawn = n if compression is None else compression.n_drawn(n)
+    d, kernel, projection = model.n_features_in_, model.kernel_, model.projection_
+    drawn = _drawn(d, kernel, nonlinearity, projection, n_drawn, rng)
+    if compression is None:
+        return drawn
+    return compression.again(drawn, n, model.compression_, rng.child("compression"))
 
 
 class RandomProjection(RowTransformer):
@@ -228,10 +242,10 @@ class RandomProjection(RowTransformer):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Draw the projection for the features of X, whose values do not matter."""
         X = self._validated(X, reset=True)
-        n = check_count("RandomProjection", "n_components", self.n_components)
+        check_count("RandomProjection", "n_components", self.n_components)
         projection = self._part("projection", PROJECTIONS, Projection)
-        rng = as_stream(self.random_state).child("projection")
-        linear = projection.sample_isometry(n, X.shape[1], rng)
+        self._seed = as_stream(self.random_state).entropy
+        linear = redrawn_projection(self)
         factors = projection.input_factors(X)
         if factors is not None:
             linear = linear.scale_columns(factors)
@@ -249,21 +263,41 @@ class RandomProjection(RowTransformer):
         return self.linear_map_.shape[0]
 
 
-def _sampled(
+def redrawn_projection(model: RandomProjection) -> LinearMap:
+    """V in float64, drawn from the model's seed."""
+    projection = model._part("projection", PROJECTIONS, Projection)
+    rng = Stream(model._seed).child("projection")
+    return projection.sample_isometry(
+        int(model.n_components), model.n_features_in_, rng
+    )
+
+
+def _settled(
     X: Any,
     kernel: Kernel,
     nonlinearity: Nonlinearity,
     projection: Projection,
     n_components: int,
     rng: Stream,
-) -> tuple[Projection, FeatureMap]:
-    """The projection settled on X, and a map of n_components columns in float64."""
+) -> Projection:
+    """The projection with nothing left to the data."""
+    n = nonlinearity.n_projections(n_components) // nonlinearity.n_stages
+    seen = _scaled_sample(X, kernel.input_scale)
+    return projection.resolve(seen, kernel.spectral_law(), n, rng.child("resolve"))
+
+
+def _drawn(
+    d: int,
+    kernel: Kernel,
+    nonlinearity: Nonlinearity,
+    projection: Projection,
+    n_components: int,
+    rng: Stream,
+) -> FeatureMap:
+    """A map of n_components columns for d features in float64: all that is random."""
     n_stages = nonlinearity.n_stages
     n = nonlinearity.n_projections(n_components) // n_stages
-    law = kernel.spectral_law()
-    seen = _scaled_sample(X, kernel.input_scale)
-    projection = projection.resolve(seen, law, n, rng.child("resolve"))
-    rng_p, d = rng.child("projection"), X.shape[1]
+    law, rng_p = kernel.spectral_law(), rng.child("projection")
     linear: LinearMap
     if n_stages == 1:
         linear = projection.sample(law, n, d, rng_p)
@@ -275,7 +309,7 @@ def _sampled(
         linear = linear.scale_columns(kernel.input_scale)
     sampled = nonlinearity.sample(n_components, rng.child("nonlinearity"))
     amplitudes = _amplitudes(projection.amplitude, sampled.n_out)
-    return projection, FeatureMap(linear, sampled, amplitudes)
+    return FeatureMap(linear, sampled, amplitudes)
 
 
 def _resolved(kernel: Kernel, X: Any, factors: Any, weight: Any) -> Kernel:

@@ -62,3 +62,13 @@ class Compression(BaseEstimator):
         Looks at rows X of these weights, and at the kernel to be approximated.
         """
         raise NotImplementedError
+
+    def again(
+        self,
+        candidates: FeatureMap,
+        n_components: int,
+        selection: Selection | None,
+        rng: Stream,
+    ) -> CompressedMap:
+        """The map that `compress` made, from what it selected and the same draws."""
+        raise NotImplementedError

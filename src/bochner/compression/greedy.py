@@ -75,7 +75,7 @@ class Greedy(Compression):
             )
         wanted = n_components * nonlinearity.n_units // nonlinearity.n_out
         found = self.select(problem_of(pairs), wanted)
-        kept = candidates.keep(found.kept, found.weights)
+        kept = self.again(candidates, n_components, found, rng)
         if kept.n_components < n_components:
             more = "n_rows" if self.n_pairs is None else "n_pairs"
             warnings.warn(
@@ -87,6 +87,15 @@ class Greedy(Compression):
                 stacklevel=3,
             )
         return kept, found
+
+    def again(
+        self,
+        candidates: FeatureMap,
+        n_components: int,
+        selection: Any,
+        rng: Stream,
+    ) -> FeatureMap:
+        return candidates.keep(selection.kept, selection.weights)
 
     def select(self, problem: Problem, wanted: int) -> Selection:
         """Steps until `wanted` different units have weight, refitted on the way."""

@@ -15,6 +15,7 @@ from ..feature_map import FeatureMap, check_all_rows, rows_of
 from ..kernels import Kernel
 from ..projections import PROJECTIONS, LinearMap, Projection
 from .base import N_CANDIDATES, Compression
+from .selection import Selection
 
 
 class JL(Compression):
@@ -64,12 +65,21 @@ class JL(Compression):
         rng: Stream,
     ) -> tuple[SketchedMap, None]:
         """V z(x) for the candidates z; asks nothing of the data."""
+        return self.again(candidates, n_components, None, rng), None
+
+    def again(
+        self,
+        candidates: FeatureMap,
+        n_components: int,
+        selection: Selection | None,
+        rng: Stream,
+    ) -> SketchedMap:
         projection = check_choice(
             "JL", "projection", self.projection, PROJECTIONS, Projection
         )
         n_in = candidates.n_components
         V = projection.sample_isometry(n_components, n_in, rng)
-        return SketchedMap(candidates, V), None
+        return SketchedMap(candidates, V)
 
 
 @dataclass(frozen=True, eq=False)

@@ -391,7 +391,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
             self._penalty,
             self.fit_intercept,
             self.gram,
-            self._labels.size,
+            self._labels,
         )
 
     def __sklearn_tags__(self):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from operator import attrgetter
 from typing import Any, Self
 
 import numpy as np
@@ -289,7 +288,6 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
                 self.alpha,
                 self.fit_intercept,
                 self.gram,
-                attrgetter("size"),
             )
         parts = training(self, ArraySource(*block), self._map, block)
         self._set(parts, incremental.add(parts.rows, parts.raw))

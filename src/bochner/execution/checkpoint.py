@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
-import os
 import pickle
 import re
 from collections.abc import Callable
@@ -15,13 +13,13 @@ from typing import Any, BinaryIO
 import joblib
 from scipy import sparse
 
+from .._atomic import checksum, remove_leftovers, replacing
 from .._validation import check_count
 from .._version import __version__
 from .sources import Block
 
 MAGIC = b"bochner checkpoint 1\n"
 DIGEST = hashlib.sha256().digest_size
-READ_BYTES = 1 << 20
 
 SIMPLE = (type(None), bool, int, float, str)
 """Values that are told by their words alone."""
@@ -56,9 +54,10 @@ class Checkpoint:
         self._every, self._identity = every, identity or {}
         self._state: dict[str, Any] = {}
         self._ticks = 0
-        self._remove_temporary()
-        if self._path is not None and self._path.exists():
-            self._state = self._read(self._path)
+        if self._path is not None:
+            remove_leftovers(self._path)
+            if self._path.exists():
+                self._state = self._read(self._path)
 
     def get(self, name: str, default: Any = None) -> Any:
         """State as it was saved last."""
@@ -88,28 +87,13 @@ class Checkpoint:
         if self._path is not None:
             self._path.unlink(missing_ok=True)
 
-    def _remove_temporary(self) -> None:
-        """What a kill in mid-write has left."""
-        if self._path is not None:
-            for left in self._path.parent.glob(f".{self._path.name}.*"):
-                left.unlink(missing_ok=True)
-
     def _write(self, path: Path) -> None:
-        temporary = path.with_name(f".{path.name}.{os.getpid()}")
         header = {"version": __version__, "fit": self._identity}
-        try:
-            with open(temporary, "wb") as file:
-                out = _Hashed(file)
-                out.write(MAGIC + json.dumps(header).encode() + b"\n")
-                pickle.dump(self._state, out, protocol=5)
-                file.write(out.digest())
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, path)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                temporary.unlink()
-            raise
+        with replacing(path) as file:
+            out = _Hashed(file)
+            out.write(MAGIC + json.dumps(header).encode() + b"\n")
+            pickle.dump(self._state, out, protocol=5)
+            file.write(out.digest())
 
     def _read(self, path: Path) -> dict[str, Any]:
         if not _is_whole(path):
@@ -217,14 +201,9 @@ class _Hashed:
 
 def _is_whole(path: Path) -> bool:
     """Whether the checksum behind the rest agrees with it."""
-    left = path.stat().st_size - DIGEST
-    found = hashlib.sha256()
+    size = path.stat().st_size - DIGEST
     with open(path, "rb") as file:
-        if left < len(MAGIC) or file.read(len(MAGIC)) != MAGIC:
+        if size < len(MAGIC) or file.read(len(MAGIC)) != MAGIC:
             return False
-        file.seek(0)
-        while left > 0:
-            part = file.read(min(READ_BYTES, left))
-            found.update(part)
-            left -= len(part)
-        return file.read() == found.digest()
+        found = checksum(file, size).digest()
+        return file.read() == found

@@ -1,0 +1,159 @@
+"""`save` and `load`: models as files."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+from typing import Any
+
+import sklearn
+from sklearn.utils.validation import check_is_fitted
+
+from .._atomic import remove_leftovers, replacing
+from .._version import __version__
+from .archive import Archive, FileError, write_archive
+
+FORMAT = 1
+"""Raised when files change so that older versions cannot read them."""
+
+
+def save(model: Any, path: Any, *, seeds: bool = False) -> None:
+    """Write a fitted model to a file, without pickles.
+
+    The file is a zip of one JSON document and NumPy arrays (`docs/saving.md`), with a
+    checksum over all of it. It is written under another name and moved, so that a file
+    of that name stays whole whatever happens. The same model gives the same bytes.
+
+    Parameters
+    ----------
+    model : map, estimator or Pipeline, fitted
+        Steps before it may be scikit-learn's imputer, one-hot and ordinal encoders,
+        scalers and column selection.
+    path : path
+        By custom ending in `.bochner`.
+    seeds : bool
+        Store seeds in place of random maps that can be drawn again: a map of 10⁶
+        columns in kilobytes. Loading draws it, and compares. What was learned (heads,
+        landmarks, selections) is stored as it is.
+
+    Examples
+    --------
+    >>> import bochner, tempfile
+    >>> digits = bochner.datasets.load("digits")
+    >>> model = bochner.KernelClassifier(random_state=0)
+    >>> model = model.fit(digits.X_train, digits.y_train)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     bochner.save(model, f"{folder}/digits.bochner")
+    ...     again = bochner.load(f"{folder}/digits.bochner")
+    >>> bool((again.predict(digits.X_test) == model.predict(digits.X_test)).all())
+    True
+    """
+    # all that a file may hold: heavy to import
+    from .kinds import is_model
+    from .nodes import Encoder, unstorable
+
+    target = _target(path)
+    encoder = Encoder(seeds)
+    if not is_model(model):
+        raise unstorable("", _article(model))
+    check_is_fitted(model)
+    document = {
+        "format": FORMAT,
+        "bochner": __version__,
+        "scikit-learn": sklearn.__version__,
+        "model": encoder.node(model, ""),
+    }
+    remove_leftovers(target)
+    try:
+        with replacing(target) as file:
+            write_archive(file, document, encoder.arrays)
+    except OSError as error:
+        raise _not_written(error, target) from error
+
+
+def load(path: Any) -> Any:
+    """Read a model that `save` has written.
+
+    Nothing in a file is run, and nothing larger than what it declares is made; a file
+    that is damaged, or holds what this version does not know, raises `FileError`, a
+    `ValueError`.
+
+    Parameters
+    ----------
+    path : path
+
+    Returns
+    -------
+    The model: predictions are those of the one that was saved, to the bit on the same
+    machine.
+    """
+    try:
+        with open(path, "rb") as file, Archive(file) as archive:
+            return _read(archive)
+    except FileError as error:
+        raise FileError(
+            f"load: {os.fspath(path)!r} cannot be read: {error}. Nothing of it was "
+            "used."
+        ) from error
+
+
+def _read(archive: Archive) -> Any:
+    from .kinds import is_model  # heavy to import
+    from .nodes import Decoder
+
+    document = archive.document()
+    if not isinstance(document, dict) or "format" not in document:
+        raise FileError("it does not say what format it has")
+    writer, written = document.get("bochner"), document["format"]
+    if not isinstance(written, int) or written < 1:
+        raise FileError(f"{written!r} is not a format")
+    if written > FORMAT:
+        raise FileError(
+            f"it has format {written}, written by bochner {writer}; this is bochner "
+            f"{__version__}, which reads formats up to {FORMAT}. Use bochner {writer} "
+            "or newer"
+        )
+    try:
+        model = Decoder(archive).value(document["model"])
+    except Exception as error:
+        by = f"written by bochner {writer}, read by {__version__}"
+        raise FileError(f"{error or type(error).__name__} ({by})") from error
+    if not is_model(model):
+        raise FileError(f"it holds a {type(model).__name__}, which is not a model")
+    archive.check_all_read()
+    return model
+
+
+def _target(path: Any) -> Path:
+    """Where to write: through links, into a folder that is there."""
+    target = Path(os.path.realpath(path))
+    if target.is_dir():
+        raise IsADirectoryError(f"save: {os.fspath(path)!r} is a folder; name a file.")
+    if not target.parent.is_dir():
+        raise FileNotFoundError(
+            f"save: {os.fspath(path)!r} cannot be written, because there is no folder "
+            f"{str(target.parent)!r}."
+        )
+    return target
+
+
+def _not_written(error: OSError, target: Path) -> OSError:
+    reasons = {
+        errno.ENOSPC: "the disk is full",
+        errno.EDQUOT: "the quota is used up",
+        errno.EACCES: "the folder is not yours to write to",
+        errno.EROFS: "the disk is read-only",
+    }
+    reason = reasons.get(error.errno or 0, error.strerror or str(error))
+    left = "the old file is as it was" if target.exists() else "nothing was left"
+    message = f"save: {str(target)!r} cannot be written: {reason}; {left}."
+    return type(error)(error.errno, message)
+
+
+def _article(model: Any) -> str:
+    name = type(model).__name__
+    hint = ""
+    if hasattr(model, "best_estimator_"):
+        hint = " (save its best_estimator_)"
+    return f"a {name}{hint}"

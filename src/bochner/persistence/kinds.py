@@ -1,0 +1,254 @@
+"""What a file may hold: every class by a name that stays, and what is stored of it.
+
+Names are those of the documentation, not of modules, so that files outlive moves. A
+class that is not listed here is neither written nor made: see `docs/saving.md`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from sklearn.base import BaseEstimator
+from sklearn.compose import ColumnTransformer, make_column_selector
+from sklearn.frozen import FrozenEstimator
+from sklearn.impute import MissingIndicator, SimpleImputer
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    MaxAbsScaler,
+    MinMaxScaler,
+    OneHotEncoder,
+    OrdinalEncoder,
+    RobustScaler,
+    StandardScaler,
+)
+
+from .. import _columns, compression, kernels, laws, nonlinearities, projections
+from ..compact import CompactMap
+from ..compression.jl import SketchedMap
+from ..compression.selection import Selection
+from ..estimators import KernelClassifier, KernelPCA, KernelRegressor
+from ..estimators.labels import Labels
+from ..estimators.solving import Sums
+from ..estimators.streaming import Incremental
+from ..feature_map import FeatureMap
+from ..learning.recipe import Recipe
+from ..learning.targets import Classes, Numbers
+from ..linear import losses, online, ridge
+from ..linear.moments import Moments
+from ..linear.sample import RowSample
+from ..maps import RandomFeatures, RandomProjection
+from ..nonlinearities import argmax_code, cosine, maxout, rectified
+from ..nystroem import Nystroem, NystroemMap
+from ..projections import circulant, hadamard
+from ..projections import sparse as sparse_maps
+from . import checks
+
+FITTED = ("n_features_in_", "feature_names_in_", "_sklearn_output_config")
+"""What scikit-learn keeps of every fit, and of `set_output`."""
+
+Check = Callable[[Any], None]
+
+
+@dataclasses.dataclass(frozen=True)
+class Kind:
+    """A class, and what is stored of its objects beside their parameters.
+
+    Parameters
+    ----------
+    made : type
+    state : tuple of str, or None
+        Fitted attributes of an estimator; None: all it has, for classes of
+        scikit-learn, whose attributes change from version to version.
+    check : function
+        Refuses an object that compiled code or its owner could not take on trust.
+    """
+
+    made: type
+    state: tuple[str, ...] | None = ()
+    check: Check = lambda made: None
+
+    @property
+    def is_data(self) -> bool:
+        return dataclasses.is_dataclass(self.made)
+
+    def parameters(self) -> dict[str, Any]:
+        """Names of what is given at making, with defaults where there are any."""
+        found = inspect.signature(self.made).parameters
+        return {name: parameter.default for name, parameter in found.items()}
+
+    def stored(self, value: Any) -> dict[str, Any]:
+        """All that makes the object anew."""
+        names = self.parameters()
+        given = {name: getattr(value, name) for name in names}
+        if self.is_data:
+            return given
+        held = vars(value)
+        if self.state is None:
+            # what is left as it comes need not be known to another version
+            given = {k: v for k, v in given.items() if not _same(v, names[k])}
+            return given | {k: v for k, v in held.items() if k not in names}
+        fitted = [name for name in (*self.state, *FITTED) if name in held]
+        return given | {name: held[name] for name in fitted}
+
+    def make(self, stored: dict[str, Any]) -> Any:
+        """The object of what was stored; names must be known."""
+        names = self.parameters()
+        rest = {name: v for name, v in stored.items() if name not in names}
+        allowed = () if self.is_data else (*(self.state or ()), *FITTED)
+        for name in rest:
+            plain = name.isidentifier() and not name.startswith("__")
+            if name not in allowed and not (self.state is None and plain):
+                raise checks.refused(f"{self.made.__name__} has no {name!r}")
+        made = self.made(**{k: v for k, v in stored.items() if k in names})
+        vars(made).update(rest)
+        self.check(made)
+        return made
+
+
+def _same(value: Any, default: Any) -> bool:
+    """Whether a parameter was left as it comes: NaN is NaN."""
+    plain = isinstance(value, bool | int | float | str | type(None) | type)
+    if not plain or type(value) is not type(default):
+        return False
+    return (
+        value is default or value == default or (value != value and default != default)
+    )
+
+
+def _named(prefix: str, made: Iterable[type], check: Check = checks.nothing) -> Any:
+    return {f"{prefix}.{one.__name__}": Kind(one, (), check) for one in made}
+
+
+MODELS = {
+    "RandomFeatures": Kind(
+        RandomFeatures,
+        ("kernel_", "projection_", "compression_", "feature_map_", "_seed"),
+        checks.map_of_features,
+    ),
+    "RandomProjection": Kind(
+        RandomProjection, ("linear_map_", "_seed"), checks.map_of_projection
+    ),
+    "Nystroem": Kind(
+        Nystroem,
+        ("kernel_", "landmarks_", "landmark_indices_", "feature_map_"),
+        checks.map_of_landmarks,
+    ),
+    "CompactMap": Kind(
+        CompactMap,
+        (
+            *("kernel_", "feature_map_", "coef_", "intercept_", "classes_"),
+            *("history_", "n_iter_", "best_iter_", "_center", "_n_steps", "_fitted"),
+        ),
+        checks.compact_map,
+    ),
+    "KernelClassifier": Kind(
+        KernelClassifier,
+        (
+            *("features_", "coef_", "intercept_", "alpha_", "classes_", "n_iter_"),
+            *("_columns", "_labels", "_temperature", "_found_alpha"),
+            *("_fitted_features", "_incremental", "_map"),
+        ),
+        checks.classifier,
+    ),
+    "KernelRegressor": Kind(
+        KernelRegressor,
+        (
+            *("features_", "coef_", "intercept_", "alpha_", "noise_"),
+            *("log_marginal_likelihood_", "_B", "_b", "_posterior", "_target_shape"),
+            *("_incremental", "_map"),
+        ),
+        checks.regressor,
+    ),
+    "KernelPCA": Kind(
+        KernelPCA,
+        (
+            *("features_", "components_", "mean_", "explained_variance_"),
+            *("explained_variance_ratio_", "_columns", "_moments"),
+        ),
+        checks.components,
+    ),
+}
+"""bochner's own maps and estimators."""
+
+PREPROCESSING = {
+    f"sklearn.{made.__name__}": Kind(made, None)
+    for made in (
+        ColumnTransformer,
+        FrozenEstimator,
+        MaxAbsScaler,
+        MinMaxScaler,
+        MissingIndicator,
+        OneHotEncoder,
+        OrdinalEncoder,
+        Pipeline,
+        RobustScaler,
+        StandardScaler,
+    )
+} | {
+    "sklearn.SimpleImputer": Kind(SimpleImputer, None, checks.complete_imputer),
+    "sklearn.FunctionTransformer": Kind(
+        FunctionTransformer, None, checks.passes_through
+    ),
+    "sklearn.make_column_selector": Kind(make_column_selector, None),
+}
+"""What may stand before them in a Pipeline."""
+
+PARTS = {
+    **_named(
+        "kernels",
+        (
+            *(kernels.Gaussian, kernels.Laplacian, kernels.Cauchy, kernels.Matern),
+            *(kernels.RationalQuadratic, kernels.Spherical, kernels.Maxout),
+            *(kernels.ArgmaxCode, kernels.ArcCosine),
+        ),
+    ),
+    **_named(
+        "laws",
+        (
+            *(laws.Normal, laws.Student, laws.VarianceGamma, laws.CauchyProduct),
+            laws.Ball,
+        ),
+    ),
+    **_named("projections", dict.fromkeys(projections.PROJECTIONS.values())),
+    **_named("nonlinearities", nonlinearities.NONLINEARITIES.values()),
+    **_named("compression", compression.COMPRESSIONS.values()),
+    **_named("maps", (projections.Matrix,), checks.matrix),
+    **_named("maps", (projections.Scale,), checks.scale),
+    **_named("maps", (projections.Compose,), checks.compose),
+    **_named("maps", (projections.Stack,), checks.stack),
+    **_named("maps", (projections.Permute,), checks.permute),
+    **_named("maps", (projections.Rows,), checks.rows),
+    **_named("maps", (projections.Pad, hadamard.Hadamard)),
+    **_named("maps", (hadamard.HadamardChain,), checks.hadamard_chain),
+    **_named("maps", (circulant.CirculantMap,), checks.circulant),
+    **_named("maps", (sparse_maps.SparseMatrix,), checks.sparse_matrix),
+    **_named("maps", (sparse_maps.SingleEntry,), checks.single_entry),
+    **_named("maps", (FeatureMap,), checks.feature_map),
+    **_named("maps", (SketchedMap,), checks.sketched_map),
+    **_named("maps", (NystroemMap,), checks.nystroem_map),
+    **_named("columns", (_columns.Distance,), checks.distance),
+    **_named("columns", (_columns.Function,), checks.function),
+    **_named("columns", (_columns.Precomputed,), checks.precomputed),
+    **_named("sampled", (cosine.SampledCosSin, rectified.SampledReLU)),
+    **_named("sampled", (rectified.SampledSign, maxout.SampledMaxout)),
+    **_named("sampled", (argmax_code.SampledCodes, argmax_code.SampledOneHot)),
+    **_named("sampled", (cosine.SampledCos,), checks.sampled_cos),
+    **_named("sampled", (maxout.SampledPool,), checks.sampled_pool),
+    **_named("learned", (Recipe, Classes, Numbers, Selection, Labels)),
+    **_named("learned", (Incremental, Sums, Moments, RowSample)),
+    **_named("learned", (online.Online, ridge.Posterior, losses.Squared)),
+    **_named("learned", (losses.SquaredHinge, losses.Logistic, losses.Multinomial)),
+}
+"""What they are made of."""
+
+KINDS: dict[str, Kind] = {**MODELS, **PREPROCESSING, **PARTS}
+NAMES: dict[type, str] = {kind.made: name for name, kind in KINDS.items()}
+
+
+def is_model(value: Any) -> bool:
+    """Whether it is something that `save` takes by itself."""
+    return isinstance(value, BaseEstimator) and type(value) in NAMES

@@ -37,6 +37,7 @@ $(MINIMUM)/.installed: pyproject.toml
 	$(MINIMUM)/bin/$(INSTALL) numpy==2.0.0 scipy==1.15.0 scikit-learn==1.6.0 \
 		numba==0.61.0 threadpoolctl==3.5.0 pytest==8.3.0 polars==1.0.0 \
 		pandas==2.2.2 dask==2025.1.0 distributed==2025.1.0 pyarrow==17.0.0 \
+		onnx==1.17.0 onnxruntime==1.19.0 \
 		--editable '.[test]'
 	touch $@
 

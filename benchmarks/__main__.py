@@ -15,6 +15,7 @@ from . import (
     maxout,
     scale,
     scaling,
+    serving,
     startup,
     structures,
     transform,
@@ -36,6 +37,7 @@ BENCHMARKS = {
     "compact_speed": compact_speed.run,
     "learners": learners.run,
     "scale": scale.run,
+    "serving": serving.run,
 }
 
 

@@ -97,9 +97,10 @@ def test_compiled_code_lives_in_private_files_of_functions(path):
         assert not classes or path.name == "_simd.py"
 
 
-def test_dask_and_pyarrow_are_imported_where_they_are_used():
-    """Both are extras: the library works, and is fast to import, without them."""
-    places = {"dask": set(), "distributed": set(), "pyarrow": set()}
+def test_extras_are_imported_where_they_are_used():
+    """The library works, and is fast to import, without them."""
+    extras = ("dask", "distributed", "pyarrow", "onnx", "onnxruntime")
+    places = {extra: set() for extra in extras}
     for path in FILES:
         for module in imported_modules(path) & places.keys():
             places[module].add(path.relative_to(ROOT).as_posix())
@@ -110,3 +111,5 @@ def test_dask_and_pyarrow_are_imported_where_they_are_used():
     }
     assert places["distributed"] == {"execution/dask.py"}
     assert all(place.startswith("execution/") for place in places["pyarrow"])
+    assert places["onnx"] == {"onnx/__init__.py", "onnx/graph.py"}
+    assert not places["onnxruntime"]

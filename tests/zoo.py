@@ -59,7 +59,9 @@ def every_map() -> dict[str, Any]:
     onehot = nonlinearities.ArgmaxCode(3, output="onehot")
     maps: dict[str, Any] = {
         "matern": RandomFeatures(16, kernel="matern", random_state=0),
-        "laplacian": RandomFeatures(16, kernel="laplacian", projection="circulant"),
+        "laplacian": RandomFeatures(
+            16, kernel="laplacian", projection="circulant", random_state=0
+        ),
         "cos": RandomFeatures(15, nonlinearity="cos", random_state=0),
         "one": RandomFeatures(1, random_state=0),
         "relu": RandomFeatures(15, nonlinearity="relu", random_state=0),
@@ -73,10 +75,10 @@ def every_map() -> dict[str, Any]:
         "giga_sorf": RandomFeatures(
             8, projection="sorf", compression="giga", random_state=0
         ),
-        "nystroem_matern": Nystroem(12, kernel=kernels.Matern(2.5)),
-        "nystroem_laplacian": Nystroem(12, kernel="laplacian"),
-        "nystroem_quadratic": Nystroem(12, kernel="rational_quadratic"),
-        "nystroem_angular": Nystroem(12, kernel=kernels.ArcCosine(1)),
+        "nystroem_matern": Nystroem(12, kernel=kernels.Matern(2.5), random_state=0),
+        "nystroem_laplacian": Nystroem(12, kernel="laplacian", random_state=0),
+        "nystroem_quadratic": Nystroem(12, kernel="rational_quadratic", random_state=0),
+        "nystroem_angular": Nystroem(12, kernel=kernels.ArcCosine(1), random_state=0),
     }
     for name in projections.PROJECTIONS:
         maps[f"projection_{name}"] = RandomProjection(

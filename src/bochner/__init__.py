@@ -15,6 +15,7 @@ from . import (
     methods,
     metrics,
     nonlinearities,
+    onnx,
     projections,
     theory,
 )
@@ -45,6 +46,7 @@ __all__ = [
     "methods",
     "metrics",
     "nonlinearities",
+    "onnx",
     "projections",
     "save",
     "theory",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import os
 import threading
@@ -11,6 +12,39 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 READ_BYTES = 1 << 20
+
+REASONS = {
+    errno.ENOSPC: "the disk is full",
+    errno.EDQUOT: "the quota is used up",
+    errno.EACCES: "the folder is not yours to write to",
+    errno.EROFS: "the disk is read-only",
+}
+"""Why a file could not be written, in plain words."""
+
+
+@contextlib.contextmanager
+def new_file(owner: str, path: Any) -> Iterator[BinaryIO]:
+    """A file that a user asked for: `replacing`, through links, errors in plain words.
+
+    `owner` is the function whose errors they are.
+    """
+    target, name = Path(os.path.realpath(path)), os.fspath(path)
+    if target.is_dir():
+        raise IsADirectoryError(f"{owner}: {name!r} is a folder; name a file.")
+    if not target.parent.is_dir():
+        raise FileNotFoundError(
+            f"{owner}: {name!r} cannot be written, because there is no folder "
+            f"{str(target.parent)!r}."
+        )
+    remove_leftovers(target)
+    try:
+        with replacing(target) as file:
+            yield file
+    except OSError as error:
+        reason = REASONS.get(error.errno or 0, error.strerror or str(error))
+        left = "the old file is as it was" if target.exists() else "nothing was left"
+        message = f"{owner}: {name!r} cannot be written: {reason}; {left}."
+        raise type(error)(error.errno, message) from error
 
 
 @contextlib.contextmanager

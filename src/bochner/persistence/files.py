@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import errno
 import os
-from pathlib import Path
 from typing import Any
 
 import sklearn
 from sklearn.utils.validation import check_is_fitted
 
-from .._atomic import remove_leftovers, replacing
+from .._atomic import new_file
 from .._version import __version__
 from .archive import Archive, FileError, write_archive
 
@@ -53,7 +51,6 @@ def save(model: Any, path: Any, *, seeds: bool = False) -> None:
     from .kinds import is_model
     from .nodes import Encoder, unstorable
 
-    target = _target(path)
     encoder = Encoder(seeds)
     if not is_model(model):
         raise unstorable("", _article(model))
@@ -64,12 +61,8 @@ def save(model: Any, path: Any, *, seeds: bool = False) -> None:
         "scikit-learn": sklearn.__version__,
         "model": encoder.node(model, ""),
     }
-    remove_leftovers(target)
-    try:
-        with replacing(target) as file:
-            write_archive(file, document, encoder.arrays)
-    except OSError as error:
-        raise _not_written(error, target) from error
+    with new_file("save", path) as file:
+        write_archive(file, document, encoder.arrays)
 
 
 def load(path: Any) -> Any:
@@ -123,32 +116,6 @@ def _read(archive: Archive) -> Any:
         raise FileError(f"it holds a {type(model).__name__}, which is not a model")
     archive.check_all_read()
     return model
-
-
-def _target(path: Any) -> Path:
-    """Where to write: through links, into a folder that is there."""
-    target = Path(os.path.realpath(path))
-    if target.is_dir():
-        raise IsADirectoryError(f"save: {os.fspath(path)!r} is a folder; name a file.")
-    if not target.parent.is_dir():
-        raise FileNotFoundError(
-            f"save: {os.fspath(path)!r} cannot be written, because there is no folder "
-            f"{str(target.parent)!r}."
-        )
-    return target
-
-
-def _not_written(error: OSError, target: Path) -> OSError:
-    reasons = {
-        errno.ENOSPC: "the disk is full",
-        errno.EDQUOT: "the quota is used up",
-        errno.EACCES: "the folder is not yours to write to",
-        errno.EROFS: "the disk is read-only",
-    }
-    reason = reasons.get(error.errno or 0, error.strerror or str(error))
-    left = "the old file is as it was" if target.exists() else "nothing was left"
-    message = f"save: {str(target)!r} cannot be written: {reason}; {left}."
-    return type(error)(error.errno, message)
 
 
 def _article(model: Any) -> str:

@@ -64,7 +64,9 @@ class Encoder:
             return value if math.isfinite(value) else {"float": repr(value)}
         if value is None or type(value) in (bool, int, str):
             return value
-        if isinstance(value, list | UserList):
+        if isinstance(value, UserList):  # of scikit-learn: looking into it may warn
+            return self._items(value.data, path)
+        if isinstance(value, list):
             return self._items(value, path)
         if isinstance(value, tuple):
             return {"tuple": self._items(value, path)}

@@ -1,0 +1,92 @@
+"""ONNX: models that run where there is no Python.
+
+`graph` builds graphs of operators; `linear_maps`, `fourier`, `features` and `kernels`
+are the parts of maps, `transformers` maps and what stands before them, `estimators`
+whole models.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from .._atomic import new_file
+from .._validation import FLOATS
+
+LARGEST = (1 << 31) - 1
+"""Bytes of a protocol buffer."""
+
+__all__ = ["export"]
+
+
+def export(
+    model: Any, path: Any, *, dtype: Any = None, return_std: bool = False
+) -> None:
+    """Write a fitted model as an ONNX file, for onnxruntime and its kin.
+
+    The graph takes rows `X`, (n, n_features), n any number, and gives
+
+    - of maps `features`, of KernelPCA `components`;
+    - of classifiers `label`, `scores`, and `probabilities` where the model has them;
+    - of regressors `prediction`, and `std` if asked for.
+
+    Hadamard, circulant and (very) sparse maps stay structured. Opset 18. Needs the
+    extra: `pip install bochner[onnx]`.
+
+    Parameters
+    ----------
+    model : map, estimator, or Pipeline that ends with one, fitted
+        Steps before it may be scalers, SimpleImputer, ColumnTransformer and
+        OneHotEncoder of numbers.
+    path : path
+        By custom ending in `.onnx`; replaced as a whole.
+    dtype : None, "float32" or "float64"
+        The type of the graph. None: that of the model's map.
+    return_std : bool
+        Also give the standard deviation of a KernelRegressor's predictions.
+
+    Examples
+    --------
+    >>> import bochner, tempfile
+    >>> digits = bochner.datasets.load("digits")
+    >>> features = bochner.methods.sorf(64, random_state=0).fit(digits.X_train)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     bochner.onnx.export(features, f"{folder}/features.onnx")
+    """
+    check_is_fitted(model)
+    try:
+        import onnx  # noqa: F401
+    except ImportError as missing:
+        raise ImportError(
+            "bochner.onnx.export needs the package onnx: pip install bochner[onnx]"
+        ) from missing
+    from .estimators import built
+
+    made = built(model, _dtype(model, dtype), return_std)
+    size = made.ByteSize()
+    if size > LARGEST:
+        raise ValueError(
+            f"onnx.export: the graph takes {size / 2**30:.1f} GiB, and a file of ONNX "
+            "has at most 2; use dtype='float32', a structured map (methods.sorf) or "
+            "fewer components."
+        )
+    with new_file("onnx.export", path) as file:
+        file.write(made.SerializeToString())
+
+
+def _dtype(model: Any, asked: Any) -> np.dtype:
+    """The type asked for, or that of the first map inside the model."""
+    if asked is not None:
+        if np.dtype(asked) not in FLOATS:
+            raise ValueError(
+                f"onnx.export: dtype must be 'float32' or 'float64'; got {asked!r}."
+            )
+        return np.dtype(asked)
+    for name in ("feature_map_", "linear_map_", "features_", "estimator", "steps"):
+        found = getattr(model, name, None)
+        if found is not None:
+            inner = found[-1][1] if name == "steps" else found
+            return inner.dtype if name.endswith("map_") else _dtype(inner, None)
+    return np.dtype(np.float64)

@@ -1,0 +1,146 @@
+"""Whole models as operators: what goes in and what comes out."""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import Pipeline
+
+from ..compact import CompactMap
+from ..estimators import KernelClassifier, KernelPCA, KernelRegressor
+from .graph import INPUT, Graph
+from .transformers import scores, transformed
+
+Outputs = dict[str, tuple[str, Any, list[Any]]]
+"""Tensors by name, with their types and shapes."""
+
+
+def built(model: Any, dtype: Any, return_std: bool) -> Any:
+    """The ONNX model of a fitted one."""
+    graph = Graph(dtype, int(model.n_features_in_))
+    X = INPUT
+    last = model
+    if isinstance(model, Pipeline):
+        X, last = transformed(model[:-1], graph, X), model[-1]
+    last = last.estimator if isinstance(last, FrozenEstimator) else last
+    found = outputs(last, graph, X)
+    if return_std:
+        found |= _deviations(last, graph, X)
+    return graph.model(found, **{"bochner.model": type(last).__name__})
+
+
+@singledispatch
+def outputs(model: Any, graph: Graph, X: str) -> Outputs:
+    """What a model says of rows, by name."""
+    tensor = transformed(model, graph, X)
+    return {"features": (tensor, _dtype_of_features(model, graph), ["n", None])}
+
+
+def _dtype_of_features(model: Any, graph: Graph) -> Any:
+    """Whole numbers of codes, or the graph's own type."""
+    nonlinearity = getattr(getattr(model, "feature_map_", None), "nonlinearity", None)
+    if nonlinearity is None:
+        return graph.dtype
+    empty = nonlinearity.features(nonlinearity.empty(0, graph.dtype), graph.dtype)
+    return empty.dtype
+
+
+@outputs.register
+def _classifier(model: KernelClassifier, graph: Graph, X: str) -> Outputs:
+    S = scores(graph, X, model.features_, model._columns, model.intercept_)
+    found = _classes(model.classes_, graph, S, len(model.intercept_))
+    if hasattr(model, "predict_proba"):
+        P = _probabilities(graph, S, len(model.intercept_), model._temperature)
+        found["probabilities"] = (P, graph.dtype, ["n", len(model.classes_)])
+    return found
+
+
+def _classes(labels: np.ndarray, graph: Graph, S: str, n_scores: int) -> Outputs:
+    """Labels of the largest score; with one score of its sign."""
+    if n_scores == 1:
+        winner = graph.cast(graph("Greater", graph.reshape(S, -1), 0.0), np.int64)
+    else:
+        winner = graph("ArgMax", S, axis=1, keepdims=0)
+    names, dtype = _labels(labels)
+    label = graph("Gather", graph.exact(names), winner, axis=0)
+    shape = ["n"] if n_scores == 1 else ["n", n_scores]
+    S = graph.reshape(S, -1) if n_scores == 1 else S
+    return {"label": (label, dtype, ["n"]), "scores": (S, graph.dtype, shape)}
+
+
+def _labels(labels: np.ndarray) -> tuple[np.ndarray, Any]:
+    """Labels as ONNX has them: whole numbers, floats, truth values or text."""
+    if labels.dtype.kind in "iu":
+        return labels.astype(np.int64), np.int64
+    if labels.dtype.kind in "fb":
+        return labels, labels.dtype
+    if all(isinstance(label, str) for label in labels.tolist()):
+        return labels.astype(object), str
+    raise TypeError(
+        f"onnx.export: labels must be numbers or text; got {labels.tolist()!r}."
+    )
+
+
+def _probabilities(graph: Graph, S: str, n_scores: int, temperature: float) -> str:
+    scaled = graph("Mul", S, float(temperature))
+    if n_scores > 1:
+        return graph("Softmax", scaled, axis=1)
+    both = graph("Concat", graph("Neg", scaled), scaled, axis=1)
+    return graph("Sigmoid", both)
+
+
+@outputs.register
+def _regressor(model: KernelRegressor, graph: Graph, X: str) -> Outputs:
+    S = scores(graph, X, model.features_, model._B, model._b)
+    return {"prediction": _numbers(graph, S, len(model._b), model._flat)}
+
+
+def _numbers(graph: Graph, S: str, n: int, flat: bool) -> tuple[str, Any, list[Any]]:
+    if flat:
+        return graph.reshape(S, -1), graph.dtype, ["n"]
+    return S, graph.dtype, ["n", n]
+
+
+def _deviations(model: Any, graph: Graph, X: str) -> Outputs:
+    """√(noise (1 + φᵀ(FᵀF + αI)⁻¹φ)), in float64 whatever the graph's type."""
+    if not isinstance(model, KernelRegressor) or model._posterior is None:
+        raise ValueError(
+            "onnx.export: return_std=True is for a KernelRegressor of at most 8192 "
+            f"features; got {type(model).__name__}."
+        )
+    F = transformed(model.features_, graph, X)
+    F = graph.cast(F, np.float64)
+    posterior, noise = model._posterior, np.atleast_1d(model.noise_)
+    with graph.computing_in(np.float64):
+        A = graph("Sub", graph("MatMul", F, posterior.root), posterior.shift)
+        spread = graph("ReduceSumSquare", A, np.array([1]), keepdims=1)
+        spread = graph("Add", spread, 1.0 + float(posterior.constant))
+        std = graph("Sqrt", graph("Mul", spread, noise.astype(np.float64)))
+    std = graph.cast(std, graph.dtype)
+    return {"std": _numbers(graph, std, len(noise), model._flat)}
+
+
+@outputs.register
+def _components(model: KernelPCA, graph: Graph, X: str) -> Outputs:
+    shape = ["n", len(model.components_)]
+    return {"components": (transformed(model, graph, X), graph.dtype, shape)}
+
+
+@outputs.register
+def _compact(model: CompactMap, graph: Graph, X: str) -> Outputs:
+    """Features, and what the head that was learned along says of them."""
+    F = transformed(model, graph, X)
+    n_components = model.feature_map_.n_components
+    found: Outputs = {"features": (F, graph.dtype, ["n", n_components])}
+    targets: Any = model._fitted[-1]
+    if targets is None:
+        return found
+    S = graph("Add", graph("MatMul", F, model.coef_.T), model.intercept_)
+    if hasattr(model, "classes_"):
+        return found | _classes(model.classes_, graph, S, len(model.intercept_))
+    S = graph("Add", graph("Mul", S, targets.deviation), targets.mean)
+    n_targets = len(model.intercept_)
+    return found | {"prediction": _numbers(graph, S, n_targets, targets.flat)}

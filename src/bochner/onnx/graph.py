@@ -1,0 +1,126 @@
+"""A graph of ONNX operators that is built by calling them."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+OPSET = 18
+"""Operators of ONNX 1.13 and later; onnxruntime knows them since 1.14."""
+
+IR_VERSION = 8
+"""The format of the file that belongs to them."""
+
+INPUT = "X"
+
+
+class Graph:
+    """Operators and constants in one floating type, applied to rows X.
+
+    Parameters
+    ----------
+    dtype : float32 or float64
+    n_features : int
+        Columns of X; the number of its rows stays open.
+    """
+
+    def __init__(self, dtype: Any, n_features: int) -> None:
+        import onnx
+
+        self._onnx = onnx
+        self.dtype = np.dtype(dtype)
+        self._n_features = n_features
+        self._nodes: list[Any] = []
+        self._constants: list[Any] = []
+        self._names: dict[tuple[str, tuple[int, ...], bytes], str] = {}
+
+    def __call__(self, operator: str, *inputs: Any, **attributes: Any) -> str:
+        """The name of an operator's output; inputs are such names, or arrays."""
+        names = [i if isinstance(i, str) else self.constant(i) for i in inputs]
+        output = f"{operator}_{len(self._nodes)}"
+        node = self._onnx.helper.make_node(operator, names, [output], **attributes)
+        self._nodes.append(node)
+        return output
+
+    def constant(self, value: Any) -> str:
+        """An array as it is, floats in the graph's type; each is stored once."""
+        array = np.asarray(value)
+        if array.dtype.kind == "f":
+            array = array.astype(self.dtype)
+        return self.exact(array)
+
+    def exact(self, value: Any) -> str:
+        """An array in its own type."""
+        array = np.ascontiguousarray(value).reshape(np.shape(value))
+        key = (array.dtype.str, array.shape, array.tobytes())
+        if array.dtype == object or key not in self._names:
+            name = f"constant_{len(self._constants)}"
+            stored = self._onnx.numpy_helper.from_array(array, name)
+            self._constants.append(stored)
+            self._names[key] = name
+        return self._names[key]
+
+    def scaled(self, X: str, factor: float, n_columns: int) -> str:
+        """Columns times one number.
+
+        It is written out for all columns: onnxruntime fuses a single one with the next
+        product, where it is rounded to float32.
+        """
+        return self("Mul", X, np.full(n_columns, factor))
+
+    def reshape(self, X: str, *shape: int) -> str:
+        """Another shape: 0 keeps a dimension, −1 is what is left."""
+        return self("Reshape", X, np.array(shape, dtype=np.int64))
+
+    def first(self, X: str, n_columns: int, axis: int = 1) -> str:
+        """The first columns."""
+        ends = (np.array([end], dtype=np.int64) for end in (0, n_columns, axis))
+        return self("Slice", X, *ends)
+
+    @contextlib.contextmanager
+    def computing_in(self, dtype: Any) -> Iterator[None]:
+        """Constants in another floating type meanwhile."""
+        own, self.dtype = self.dtype, np.dtype(dtype)
+        try:
+            yield
+        finally:
+            self.dtype = own
+
+    def cast(self, X: str, dtype: Any) -> str:
+        return self("Cast", X, to=self._code(dtype))
+
+    def model(self, outputs: dict[str, tuple[str, Any, list[Any]]], **told: str) -> Any:
+        """The ONNX model with outputs by name: (tensor, type, shape) each.
+
+        `told` is kept as metadata.
+        """
+        helper = self._onnx.helper
+        for name, (tensor, _, _) in outputs.items():
+            self._nodes.append(helper.make_node("Identity", [tensor], [name]))
+        graph = helper.make_graph(
+            self._nodes,
+            "bochner",
+            [self._info(INPUT, self.dtype, ["n", self._n_features])],
+            [
+                self._info(name, dtype, shape)
+                for name, (_, dtype, shape) in outputs.items()
+            ],
+            self._constants,
+        )
+        opset = helper.make_opsetid("", OPSET)
+        model = helper.make_model(
+            graph, opset_imports=[opset], ir_version=IR_VERSION, producer_name="bochner"
+        )
+        helper.set_model_props(model, told)
+        return model
+
+    def _info(self, name: str, dtype: Any, shape: list[Any]) -> Any:
+        return self._onnx.helper.make_tensor_value_info(name, self._code(dtype), shape)
+
+    def _code(self, dtype: Any) -> int:
+        if dtype is str:
+            return self._onnx.TensorProto.STRING
+        return self._onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))

@@ -1,0 +1,203 @@
+"""Fitted transformers as operators: bochner's maps, and what stands before them."""
+
+from __future__ import annotations
+
+from collections import UserList
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+from sklearn.compose import ColumnTransformer
+from sklearn.frozen import FrozenEstimator
+from sklearn.impute import MissingIndicator, SimpleImputer
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    MaxAbsScaler,
+    MinMaxScaler,
+    OneHotEncoder,
+    RobustScaler,
+    StandardScaler,
+)
+
+from ..compact import CompactMap
+from ..estimators import KernelPCA
+from ..maps import RandomFeatures, RandomProjection
+from ..nystroem import Nystroem, NystroemMap
+from .features import features
+from .graph import Graph
+from .kernels import columns
+from .linear_maps import applied
+
+
+@singledispatch
+def transformed(step: Any, graph: Graph, X: str) -> str:
+    """What `step.transform` makes of rows X."""
+    raise TypeError(
+        f"onnx.export: {type(step).__name__} has no operators here. Exported are "
+        "bochner's maps and estimators, and Pipelines of them with scalers, "
+        "SimpleImputer, OneHotEncoder and ColumnTransformer."
+    )
+
+
+@transformed.register(RandomFeatures)
+@transformed.register(Nystroem)
+@transformed.register(CompactMap)
+def _map(step: Any, graph: Graph, X: str) -> str:
+    return features(step.feature_map_, graph, X)
+
+
+@transformed.register
+def _projection(step: RandomProjection, graph: Graph, X: str) -> str:
+    return applied(step.linear_map_.astype(graph.dtype), graph, X)
+
+
+@transformed.register
+def _components(step: KernelPCA, graph: Graph, X: str) -> str:
+    shift = -step.components_ @ step.mean_
+    return scores(graph, X, step.features_, step._columns, shift)
+
+
+def scores(
+    graph: Graph, X: str, step: Any, B: np.ndarray, intercept: np.ndarray
+) -> str:
+    """Linear in the features of a step; B are coefficients of its raw columns."""
+    return graph("Add", graph("MatMul", raw_columns(step, graph, X), B), intercept)
+
+
+def raw_columns(step: Any, graph: Graph, X: str) -> str:
+    """What learners read, as in `execution.features`: k(x, L) of Nyström features.
+
+    Of other maps, and of pipelines that do not end with one, the features.
+    """
+    pipeline = isinstance(step, Pipeline) and len(step) > 1
+    if pipeline and hasattr(step[-1], "feature_map_"):
+        return raw_columns(step[-1], graph, transformed(step[:-1], graph, X))
+    found = getattr(step, "feature_map_", None)
+    if isinstance(found, NystroemMap):
+        return columns(found.astype(graph.dtype).columns, graph, X)
+    return transformed(step, graph, X)
+
+
+@transformed.register
+def _pipeline(step: Pipeline, graph: Graph, X: str) -> str:
+    for _, one in step.steps:
+        X = X if one is None or one == "passthrough" else transformed(one, graph, X)
+    return X
+
+
+@transformed.register
+def _frozen(step: FrozenEstimator, graph: Graph, X: str) -> str:
+    return transformed(step.estimator, graph, X)
+
+
+@transformed.register
+def _nothing(step: FunctionTransformer, graph: Graph, X: str) -> str:
+    if step.func is not None:
+        raise TypeError(
+            f"onnx.export: FunctionTransformer calls {step.func!r}, which a graph "
+            "cannot."
+        )
+    return X
+
+
+@transformed.register
+def _standard(step: StandardScaler, graph: Graph, X: str) -> str:
+    X = graph("Sub", X, step.mean_) if step.with_mean else X
+    return graph("Div", X, step.scale_) if step.with_std else X
+
+
+@transformed.register
+def _robust(step: RobustScaler, graph: Graph, X: str) -> str:
+    X = graph("Sub", X, step.center_) if step.with_centering else X
+    return graph("Div", X, step.scale_) if step.with_scaling else X
+
+
+@transformed.register
+def _min_max(step: MinMaxScaler, graph: Graph, X: str) -> str:
+    X = graph("Add", graph("Mul", X, step.scale_), step.min_)
+    if step.clip:
+        low, high = map(float, step.feature_range)
+        X = graph("Max", graph("Min", X, high), low)
+    return X
+
+
+@transformed.register
+def _max_abs(step: MaxAbsScaler, graph: Graph, X: str) -> str:
+    return graph("Div", X, step.scale_)
+
+
+@transformed.register
+def _imputed(step: SimpleImputer, graph: Graph, X: str) -> str:
+    numbers = np.asarray(step.statistics_)
+    if numbers.dtype.kind not in "fiu":
+        raise TypeError("onnx.export: SimpleImputer fills in text; rows are numbers.")
+    absent = _absent(graph, X, step.missing_values)
+    kept = np.flatnonzero(~np.isnan(numbers))
+    filled = graph("Where", absent, np.nan_to_num(numbers.astype(np.float64)), X)
+    if len(kept) < len(numbers) and not step.keep_empty_features:
+        filled = graph("Gather", filled, kept, axis=1)
+    if step.indicator_ is None:
+        return filled
+    return graph("Concat", filled, transformed(step.indicator_, graph, X), axis=1)
+
+
+@transformed.register
+def _indicator(step: MissingIndicator, graph: Graph, X: str) -> str:
+    marks = graph.cast(_absent(graph, X, step.missing_values), graph.dtype)
+    return graph("Gather", marks, step.features_.astype(np.int64), axis=1)
+
+
+def _absent(graph: Graph, X: str, mark: Any) -> str:
+    is_nan = isinstance(mark, float) and np.isnan(mark)
+    return graph("IsNaN", X) if is_nan else graph("Equal", X, float(mark))
+
+
+@transformed.register
+def _one_hot(step: OneHotEncoder, graph: Graph, X: str) -> str:
+    grouped = step.min_frequency is not None or step.max_categories is not None
+    if step.drop is not None or grouped:
+        raise TypeError(
+            "onnx.export: OneHotEncoder with drop, min_frequency or max_categories has "
+            "no operators here; leave them out."
+        )
+    parts = []
+    for j, categories in enumerate(step.categories_):
+        if categories.dtype.kind not in "fiub":
+            raise TypeError(
+                "onnx.export: OneHotEncoder has text for categories, and the graph "
+                "takes one tensor of numbers; encode text outside "
+                "(OrdinalEncoder), and export what comes after."
+            )
+        column = graph("Gather", X, np.array([j]), axis=1)
+        known = categories[~np.isnan(categories.astype(np.float64))]
+        found = [graph("Equal", column, known.astype(np.float64))]
+        found += [graph("IsNaN", column)] * (len(categories) - len(known))
+        parts += [graph.cast(one, graph.dtype) for one in found]
+    return graph("Concat", *parts, axis=1)
+
+
+@transformed.register
+def _by_columns(step: ColumnTransformer, graph: Graph, X: str) -> str:
+    parts = []
+    for _, one, chosen in step.transformers_:
+        is_word = isinstance(one, str)
+        places = _places(step, [] if is_word and one == "drop" else chosen)
+        if len(places):
+            part = graph("Gather", X, places, axis=1)
+            parts.append(part if is_word else transformed(one, graph, part))
+    return graph("Concat", *parts, axis=1)
+
+
+def _places(step: ColumnTransformer, chosen: Any) -> np.ndarray:
+    """Columns by number, from numbers, names, a slice or truth values."""
+    numbers = np.arange(step.n_features_in_)
+    if isinstance(chosen, slice):
+        return numbers[chosen]
+    if isinstance(chosen, UserList):  # of what remains: looking into it may warn
+        chosen = chosen.data
+    found = np.atleast_1d(np.asarray(chosen))
+    if found.dtype.kind in "OU":
+        names = list(step.feature_names_in_)
+        found = np.array([names.index(name) for name in found], dtype=np.int64)
+    return numbers[found] if found.size else numbers[:0]

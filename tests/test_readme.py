@@ -1,4 +1,4 @@
-"""The examples of the README run, and print what they say."""
+"""The examples of the README and of docs run, and print what they say."""
 
 import re
 from pathlib import Path
@@ -7,19 +7,15 @@ import numpy as np
 import pytest
 from sklearn.metrics.pairwise import euclidean_distances
 
-README = Path(__file__).parents[1] / "README.md"
+ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
 SAID = re.compile(r"^print\(.*\)  # ([\d(T].*)$")
 
 
-def test_examples(capsys, tmp_path, monkeypatch):
-    pytest.importorskip("distributed")
-    monkeypatch.chdir(tmp_path)  # some write files
-    blocks = BLOCK.findall(README.read_text())
-    assert len(blocks) >= 6
-    namespace = {}
-    checked = 0
-    for block in blocks:
+def run_blocks(path, capsys):
+    """What all blocks leave behind, and how many lines said what they print."""
+    namespace, checked = {}, 0
+    for block in BLOCK.findall(path.read_text()):
         exec(block, namespace)
         printed = capsys.readouterr().out.splitlines()
         lines = [line for line in block.splitlines() if line.startswith("print(")]
@@ -29,6 +25,21 @@ def test_examples(capsys, tmp_path, monkeypatch):
             if said:
                 assert found == said[1], line
                 checked += 1
+    return namespace, checked
+
+
+def test_saving(capsys, tmp_path, monkeypatch):
+    pytest.importorskip("onnxruntime")
+    monkeypatch.chdir(tmp_path)
+    _, checked = run_blocks(ROOT / "docs" / "saving.md", capsys)
+    assert checked == 3
+    assert (tmp_path / "wide.bochner").stat().st_size < 2000
+
+
+def test_readme(capsys, tmp_path, monkeypatch):
+    pytest.importorskip("distributed")
+    monkeypatch.chdir(tmp_path)  # some write files
+    namespace, checked = run_blocks(ROOT / "README.md", capsys)
     assert checked >= 8
     wide, kept = namespace["wide"], namespace["kept"]
     assert kept.shape == (200, namespace["k"]) == (200, 845)

@@ -7,7 +7,8 @@ transform is (Cooley and Tukey, 1965)
 
 two products and a multiplication in between. A convolution multiplies spectra, whose
 order does not matter, and goes the same way back. ONNX's own operator, DFT, takes four
-times as long in onnxruntime where d is a power of two, and more where it is not.
+to five times as long in onnxruntime where d is a power of two, and where it is not 15
+times and more, with errors of 3e-5 in float32.
 """
 
 from __future__ import annotations

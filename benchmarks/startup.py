@@ -46,7 +46,7 @@ def _best(script: str, environment: dict[str, str], repeats: int) -> str:
     outputs = [
         subprocess.run(
             [sys.executable, "-c", script],
-            env={**os.environ, **environment},
+            env={**os.environ, "PYTHONDONTWRITEBYTECODE": "", **environment},
             check=True,
             capture_output=True,
             text=True,

@@ -9,7 +9,8 @@ import pytest
 # Before SciPy is first imported: scikit-learn's array-API check then runs, not skips.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
 
-from bochner import datasets
+import zoo
+from bochner import KernelClassifier, datasets, methods, save
 
 
 @pytest.fixture
@@ -28,3 +29,13 @@ def real_data():
 def global_seed(request) -> int:
     """One seed by default; BOCHNER_SEEDS=100 for a nightly run."""
     return request.param
+
+
+@pytest.fixture(scope="session")
+def saved(tmp_path_factory):
+    """A file with a classifier on Fastfood features: not to be changed."""
+    path = tmp_path_factory.mktemp("saved") / "model.bochner"
+    features = methods.fastfood(16, random_state=0)
+    model = KernelClassifier(features).fit(zoo.rows("dense-float64"), zoo.labels())
+    save(model, path)
+    return path

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import sklearn
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
@@ -60,7 +61,9 @@ def main(version: str) -> None:
     write(f"seeds-{version}", bochner.methods.rff(100, random_state=0).fit(X), True)
     holes = X.copy()
     holes[::7, 3], holes[:, 19] = np.nan, np.round(holes[:, 19])
-    write(f"pipeline-{version}", pipeline().fit(holes, y))
+    # its steps are stored as this version of scikit-learn has them
+    sklearn_version = "_".join(sklearn.__version__.split(".")[:2])
+    write(f"pipeline-{version}-sklearn-{sklearn_version}", pipeline().fit(holes, y))
 
 
 if __name__ == "__main__":

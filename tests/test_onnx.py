@@ -12,6 +12,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import Ridge
 from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
     FunctionTransformer,
@@ -145,8 +146,9 @@ def test_the_type_can_be_asked_for(tmp_path):
     found = run(session, narrow)
     assert found["probabilities"].dtype == np.float32
     assert_allclose(found["probabilities"], model.predict_proba(narrow), atol=1e-6)
-    with pytest.raises(ValueError, match="dtype must be 'float32' or 'float64'"):
-        bochner.onnx.export(model, tmp_path / "a.onnx", dtype="int8")
+    for wrong in ("int8", "foo", 3):
+        with pytest.raises(ValueError, match="dtype must be 'float32' or 'float64'"):
+            bochner.onnx.export(model, tmp_path / "a.onnx", dtype=wrong)
 
 
 @pytest.mark.parametrize(
@@ -185,7 +187,7 @@ def test_numbers_of_every_shape_and_their_deviations(tmp_path):
         learned = CompactMap(8, **more, random_state=0).fit(X, targets)
         check(learned, X, path, 1e-12)
     model = KernelClassifier(8).fit(X, zoo.labels())
-    with pytest.raises(ValueError, match="return_std=True is for a KernelRegressor"):
+    with pytest.raises(ValueError, match="return_std=True is for KernelRegressor"):
         bochner.onnx.export(model, path, return_std=True)
 
 
@@ -202,6 +204,12 @@ def test_columns_of_every_kernel_of_distances(kernel, tmp_path):
     model = Nystroem(10, kernel=made, random_state=0).fit(X)
     # the root of a distance of zero magnifies its rounding
     check(model, X, tmp_path / "a.onnx", 1e-7)
+
+
+def test_many_landmarks_of_a_cityblock_kernel(tmp_path):
+    X = np.random.default_rng(0).normal(size=(50, 900))
+    model = Nystroem(40, kernel="laplacian", random_state=0).fit(X)
+    check(model, X, tmp_path / "a.onnx", 1e-9)
 
 
 def test_precomputed_kernels(tmp_path):
@@ -226,7 +234,7 @@ def test_pipelines_with_preprocessing(tmp_path):
             ("some", MinMaxScaler(clip=True), np.arange(20) == 11),
         ]
     )
-    path = tmp_path / "a.onnx"
+    path, whole, y = tmp_path / "a.onnx", zoo.rows("dense-float64"), zoo.labels()
     learner = KernelClassifier(methods.sorf(16), loss="log", random_state=0)
     for steps in (
         (columns, StandardScaler(), learner),
@@ -236,10 +244,20 @@ def test_pipelines_with_preprocessing(tmp_path):
         with pytest.warns(UserWarning, match="Skipping features"):
             model = make_pipeline(*steps).fit(X, zoo.labels())
             check(model, X, path, 1e-9)
+    nested = make_pipeline(MinMaxScaler(), FrozenEstimator(learner.fit(whole, y)))
+    for model in (
+        make_pipeline("passthrough", StandardScaler(), nested),
+        FrozenEstimator(FrozenEstimator(nested.fit(whole, y))),
+        make_pipeline(StandardScaler(), zoo.every_method()["maxout_codes"]),
+        make_pipeline(SimpleImputer(strategy="constant", fill_value=3), nested),
+    ):
+        check(model.fit(whole, y), whole, path, 1e-9)
+    if "clip" in MaxAbsScaler().get_params():
+        clipped = make_pipeline(MaxAbsScaler(clip=True), methods.rff(8)).fit(whole)
+        check(clipped, 2 * whole, path, 1e-9)
     inside = make_pipeline(
         StandardScaler(with_mean=False), FunctionTransformer(), Nystroem(8)
     )
-    whole = zoo.rows("dense-float64")
     for features in (inside, FrozenEstimator(inside.fit(whole))):
         check(KernelRegressor(features).fit(whole, zoo.numbers()), whole, path, 1e-8)
 
@@ -248,10 +266,14 @@ def test_names_choose_columns_too(tmp_path):
     pandas = pytest.importorskip("pandas")
     X = pandas.DataFrame(zoo.rows("dense-float64")[:, :3], columns=["a", "b", "c"])
     columns = ColumnTransformer([("one", StandardScaler(), ["c", "a"])])
-    model = make_pipeline(columns, methods.rff(8, random_state=0)).fit(X)
-    session = exported(model, tmp_path / "a.onnx")
-    found = run(session, X.to_numpy())["features"]
-    assert_allclose(found, model.transform(X), atol=1e-12)
+    part = ColumnTransformer([("one", StandardScaler(), slice("a", "b"))])
+    for chosen in (columns, part):
+        model = make_pipeline(chosen, methods.rff(8, random_state=0)).fit(X)
+        session = exported(model, tmp_path / "a.onnx")
+        found = run(session, X.to_numpy())["features"]
+        assert_allclose(found, model.transform(X), atol=1e-12)
+    told = {p.key: p.value for p in onnx.load(tmp_path / "a.onnx").metadata_props}
+    assert told["bochner.columns"] == '["a", "b", "c"]'
 
 
 def test_what_the_file_says(tmp_path):
@@ -271,6 +293,8 @@ def test_what_cannot_be_exported_is_named(tmp_path, monkeypatch):
     X, y = zoo.rows("dense-float64"), zoo.labels()
     path = tmp_path / "a.onnx"
 
+    fitted = methods.rff(8).fit(X)
+
     def refused(model, error, match):
         with pytest.raises(error, match=match):
             bochner.onnx.export(model, path)
@@ -279,6 +303,23 @@ def test_what_cannot_be_exported_is_named(tmp_path, monkeypatch):
     refused(methods.rff(8), NotFittedError, "RandomFeatures")
     refused(make_pipeline(PCA(2), methods.rff(8)).fit(X), TypeError, "PCA has no")
     refused(Ridge().fit(X, y), TypeError, "Ridge has no operators")
+    search = GridSearchCV(KernelClassifier(8), {"alpha": [0.1, 1.0]}, cv=2).fit(X, y)
+    refused(search, TypeError, "Export its best_estimator_")
+    refused(make_pipeline(StandardScaler(), fitted), NotFittedError, "StandardScaler")
+
+    class Own(KernelClassifier):
+        """Might say anything."""
+
+    refused(Own(8).fit(X, y), TypeError, "Own has no operators")
+    large = np.array([1, 2**63 + 5], dtype=np.uint64)[y]
+    refused(KernelClassifier(8).fit(X, large), TypeError, "labels must be numbers")
+    ids = np.array([[2.0**24], [2.0**24 + 1]] * 40)
+    merged = make_pipeline(OneHotEncoder(), methods.rff(8)).fit(ids)
+    with pytest.raises(ValueError, match=r"the same in float32.* dtype='float64'"):
+        bochner.onnx.export(merged, path, dtype="float32")
+    many = KernelRegressor(methods.sorf(8200, random_state=0), alpha=1.0)
+    with pytest.raises(ValueError, match=r"so many features \(8200\) does not keep"):
+        bochner.onnx.export(many.fit(X[:20], y[:20]), path, return_std=True)
     refused(
         Nystroem(8, kernel=rbf_kernel).fit(X), TypeError, "columns of <function rbf"
     )
@@ -296,7 +337,7 @@ def test_what_cannot_be_exported_is_named(tmp_path, monkeypatch):
     model = methods.rff(8).fit(X)
     with pytest.raises(FileNotFoundError, match=r"onnx\.export: .* no folder"):
         bochner.onnx.export(model, tmp_path / "none" / "a.onnx")
-    monkeypatch.setattr(bochner.onnx, "LARGEST", 100)
-    refused(model, ValueError, "a file of ONNX has at most 2")
+    monkeypatch.setattr(bochner.onnx.graph, "LARGEST", 100)
+    refused(model, ValueError, "and a file of ONNX holds 2 GiB; use dtype='float32'")
     monkeypatch.setitem(sys.modules, "onnx", None)
     refused(model, ImportError, r"pip install bochner\[onnx\]")

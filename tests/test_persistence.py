@@ -1,19 +1,14 @@
-"""Saving and loading: the same bits in another process, and no way to fool `load`."""
+"""Saving and loading: the same bits in another process, and what can be saved."""
 
-import errno
-import io
 import json
-import os
-import pickle
-import signal
 import subprocess
 import sys
-import zipfile
 from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.compose import ColumnTransformer, make_column_selector
 from sklearn.decomposition import PCA
@@ -22,21 +17,31 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
+from threadpoolctl import threadpool_limits
 
 import bochner
 import zoo
-from bochner import KernelClassifier, KernelPCA, KernelRegressor, Nystroem, methods
-from bochner._atomic import checksum
-from bochner.persistence import FileError, files
-from bochner.persistence.archive import DIGEST, DOCUMENT, TAG
+from bochner import (
+    KernelClassifier,
+    KernelPCA,
+    KernelRegressor,
+    Nystroem,
+    RandomFeatures,
+    kernels,
+    methods,
+)
+from bochner.persistence import FileError
 from bochner.persistence.kinds import FITTED, KINDS, NAMES
+from forging import changed
 
 FIXTURES = Path(__file__).parent / "fixtures"
 LOADER = """
 import sys, json, zoo, bochner
 from pathlib import Path
+from threadpoolctl import threadpool_limits
+threadpool_limits(1)
 found = {}
 for path in Path(sys.argv[1]).glob("*.bochner"):
     X = zoo.rows(path.name.split(".")[1], seed=1)
@@ -53,7 +58,8 @@ def test_every_model_is_the_same_to_the_bit_in_a_fresh_process(tmp_path):
             models |= zoo.every_map()
         for name, model in models.items():
             model = zoo.fitted(model, zoo.rows(form))
-            seen = zoo.fingerprint(model, zoo.rows(form, seed=1))
+            with threadpool_limits(1):  # BLAS rounds by the number of its threads
+                seen = zoo.fingerprint(model, zoo.rows(form, seed=1))
             for seeds in (False, True):
                 file = f"{name}.{form}.{seeds}.bochner"
                 bochner.save(model, tmp_path / file, seeds=seeds)
@@ -194,9 +200,65 @@ def test_parameters_survive(tmp_path):
     assert again.random_state.randint(1000) == model.random_state.randint(1000)
     assert again.classes_.dtype == object
     assert_array_equal(again.predict(X), model.predict(X))
-    maps = methods.rff(4, gamma=np.ones(20)).set_output(transform="default").fit(X)
+    maps = methods.rff(4, gamma=np.ones(20)).set_output(transform="pandas").fit(X)
     bochner.save(maps, tmp_path / "b.bochner")
-    assert_array_equal(bochner.load(tmp_path / "b.bochner").gamma, np.ones(20))
+    again = bochner.load(tmp_path / "b.bochner")
+    assert_array_equal(again.gamma, np.ones(20))
+    assert type(again.transform(X)).__name__ == "DataFrame"
+
+
+def test_paths_of_the_writer_are_forgotten(tmp_path):
+    X, y = zoo.rows("dense-float64"), zoo.labels()
+    secret = str(tmp_path / "secret")
+    model = KernelClassifier(8).fit(X, y).set_params(checkpoint=secret)
+    model = Pipeline([("one", StandardScaler().fit(X)), ("two", model)], memory=secret)
+    bochner.save(model, tmp_path / "a.bochner")
+    assert b"secret" not in (tmp_path / "a.bochner").read_bytes()
+    again = bochner.load(tmp_path / "a.bochner")
+    assert again.memory is None and again[-1].checkpoint is None
+    told = {"checkpoint": "/etc/passwd"}
+    state = lambda node: node["state"]["steps"][1]["tuple"][1]["state"]  # noqa: E731
+    edit = lambda node: state(node).update(told)  # noqa: E731
+    changed(tmp_path / "a.bochner", tmp_path / "b.bochner", edit=edit)
+    assert bochner.load(tmp_path / "b.bochner")[-1].checkpoint is None
+
+
+def test_columns_chosen_in_every_way(tmp_path):
+    X, _ = table()
+    for chosen in (
+        X.columns[:2],
+        make_column_selector(dtype_include=np.number),
+        slice(np.int64(0), np.int64(2)),
+        np.array([True, True, False, False]),
+    ):
+        columns = ColumnTransformer([("one", SimpleImputer(), chosen)])
+        model = make_pipeline(columns, methods.rff(4, random_state=0)).fit(X)
+        bochner.save(model, tmp_path / "a.bochner")
+        again = bochner.load(tmp_path / "a.bochner")
+        assert_array_equal(again.transform(X), model.transform(X))
+
+
+def test_labels_of_every_type(tmp_path):
+    X, y = zoo.rows("dense-float64"), zoo.labels()
+    days = np.array(["2020-01-01", "2021-01-01"], dtype="datetime64[D]")
+    strange = np.array(["na\udcefve", "日本"], dtype=object)
+    for classes in (days, strange, np.array([False, True])):
+        model = KernelClassifier(8, random_state=0).fit(X, classes[y])
+        bochner.save(model, tmp_path / "a.bochner")
+        again = bochner.load(tmp_path / "a.bochner")
+        assert again.classes_.dtype == model.classes_.dtype
+        assert_array_equal(again.predict(X), model.predict(X))
+
+
+def test_a_map_whose_parameters_were_changed_is_stored_as_it_is(tmp_path):
+    X = zoo.rows("dense-float64")
+    for change in ({"nonlinearity": "sign"}, {"nonlinearity": "nope"}):
+        model = RandomFeatures(8, nonlinearity="relu", random_state=0).fit(X)
+        wanted = model.transform(X)
+        model.set_params(**change)
+        bochner.save(model, tmp_path / "a.bochner", seeds=True)
+        again = bochner.load(tmp_path / "a.bochner")
+        assert_array_equal(again.transform(X), wanted)
 
 
 def test_the_same_model_gives_the_same_bytes(tmp_path):
@@ -239,292 +301,31 @@ def test_a_seed_that_draws_another_map_is_refused(tmp_path):
         bochner.load(path)
 
 
-def seal(path):
-    """Write the checksum that belongs to the bytes."""
-    with open(path, "r+b") as file:
-        digest = checksum(file, file.seek(0, 2) - DIGEST).hexdigest()
-        file.seek(-DIGEST, 2)
-        file.write(digest.encode())
-
-
-def changed(source, target, edit=None, entries=None, compression=zipfile.ZIP_STORED):
-    """A file with other entries or another document, and a checksum that agrees."""
-    with zipfile.ZipFile(source) as file:
-        held = [(name, file.read(name)) for name in file.namelist()]
-    if edit is not None:
-        document = json.loads(held[0][1])
-        edit(document["model"])
-        held[0] = (DOCUMENT, json.dumps(document).encode())
-    if entries is not None:
-        held = entries(held)
-    with zipfile.ZipFile(target, "w", compression) as file:
-        for name, content in held:
-            file.writestr(name, content)
-        file.comment = TAG + b"0" * DIGEST
-    seal(target)
-
-
-def npy(array, shape=None, pickled=False):
-    """Bytes of an array, its shape declared otherwise."""
-    out = io.BytesIO()
-    np.lib.format.write_array(out, array, allow_pickle=pickled)
-    if shape is None:
-        return out.getvalue()
-    found = out.getvalue()
-    end = found.index(b"\n") + 1
-    header = {"descr": array.dtype.str, "fortran_order": False, "shape": shape}
-    return found[:10] + repr(header).encode().ljust(end - 11) + b"\n" + found[end:]
-
-
-class Bomb:
-    """A pickle that would be noticed."""
-
-    def __reduce__(self):
-        return os.system, ("touch exploded",)
-
-
-@pytest.fixture(scope="module")
-def saved(tmp_path_factory):
-    path = tmp_path_factory.mktemp("saved") / "model.bochner"
-    X = zoo.rows("dense-float64")
-    bochner.save(
-        KernelClassifier(methods.fastfood(16, random_state=0)).fit(X, zoo.labels()),
-        path,
-    )
-    return path
-
-
-def refuses(path):
-    with pytest.raises(FileError, match=r"load: .* cannot be read: .+ Nothing of it"):
-        bochner.load(path)
-
-
-def test_files_that_were_cut_off_or_have_changed_bytes(saved, tmp_path):
-    whole, path = saved.read_bytes(), tmp_path / "damaged.bochner"
-    rng = np.random.default_rng()  # any place will do
-    for place in rng.integers(len(whole), size=40).tolist():
-        path.write_bytes(whole[:place])
-        refuses(path)
-    for place in rng.integers(len(whole), size=60).tolist():
-        other = whole[place] ^ (1 << int(rng.integers(8)))
-        path.write_bytes(whole[:place] + bytes([other]) + whole[place + 1 :])
-        refuses(path)
-    path.write_bytes(whole + b"more")
-    refuses(path)
-    path.write_bytes(b"")
-    refuses(path)
-    path.write_bytes(pickle.dumps(Bomb()))
-    refuses(path)
-
-
-def test_entries_that_were_removed_added_or_renamed(saved, tmp_path):
-    path = tmp_path / "damaged.bochner"
-    with zipfile.ZipFile(saved) as file:
-        names = file.namelist()
-    for i, name in enumerate(names):
-        changed(saved, path, entries=lambda held, i=i: held[:i] + held[i + 1 :])
-        refuses(path)
-        for other in (f"../{name}", f"/{name}", f"{name}x", f"other_{name}"):
-            renamed = lambda held, i=i, other=other: [  # noqa: E731
-                (other if j == i else n, content) for j, (n, content) in enumerate(held)
-            ]
-            changed(saved, path, entries=renamed)
-            refuses(path)
-    array = npy(np.ones(3))
-    for name in ("more.npy", "../more.npy", "code.py", "model.pkl", "a\\b.npy"):
-        changed(saved, path, entries=lambda held, n=name: [*held, (n, array)])
-        refuses(path)
-    changed(saved, path, compression=zipfile.ZIP_DEFLATED)
-    refuses(path)
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        npy(np.ones(16), shape=(10**15,)),
-        npy(np.ones(16), shape=(-1, -16)),
-        npy(np.ones(15)),
-        npy(np.ones((4, 4))),
-        npy(np.full(16, 3)),
-        npy(np.ones(16)) + b"more",
-        npy(np.ones(16))[:-8],
-        npy(np.array([Bomb()], dtype=object), pickled=True),
-        npy(np.ones(2, dtype=[("a", "f8")])),
-        pickle.dumps(Bomb()),
-        b"",
-    ],
-    ids=range(11),
-)
-def test_arrays_that_are_not_what_they_should_be(content, saved, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for name in ("features_.feature_map_.linear.scale.npy", "_columns.npy"):
-        swapped = lambda held, name=name: [  # noqa: E731
-            (n, content if n == name else found) for n, found in held
-        ]
-        changed(saved, "damaged.bochner", entries=swapped)
-        refuses("damaged.bochner")
-    assert not Path("exploded").exists()
-
-
-def test_places_outside_their_arrays_never_reach_compiled_code(saved, tmp_path):
-    path = tmp_path / "damaged.bochner"
-    name = "features_.feature_map_.linear.orders"
-    with np.load(saved) as file:
-        orders = file[name]
-    for value in (-1, orders.shape[2], 2**31 - 1):
-        wrong = orders.copy()
-        wrong[1, 0, 5] = value
-        swapped = lambda held, wrong=wrong: [  # noqa: E731
-            (n, npy(wrong) if n == f"{name}.npy" else found) for n, found in held
-        ]
-        changed(saved, path, entries=swapped)
-        with pytest.raises(FileError, match="places reach beyond"):
-            bochner.load(path)
-
-
-def leaves(node, path=()):
-    """Places of all values inside a document."""
-    pairs = node.items() if isinstance(node, dict) else enumerate(node)
-    for key, value in pairs:
-        yield (*path, key)
-        if isinstance(value, dict | list):
-            yield from leaves(value, (*path, key))
-
-
-def test_any_changed_value_is_refused_or_harmless(tmp_path):
-    """No document makes `load` or `transform` crash."""
-    X = zoo.rows("dense-float64")
-    rng = np.random.default_rng()
-    strange = [None, -1, 0, 10**18, "x", [], {}, 0.5, True, {"tuple": []}]
-    names = ("block_diagonal", "sorf", "nystroem", "maxout_codes", "compact", "giga")
-    for name in names:
-        path, damaged = tmp_path / f"{name}.bochner", tmp_path / "damaged.bochner"
-        bochner.save(zoo.fitted(zoo.every_method()[name], X), path)
-        with zipfile.ZipFile(path) as file:
-            places = list(leaves(json.loads(file.read(DOCUMENT))["model"]))
-        for i in rng.integers(len(places), size=15).tolist():
-
-            def edit(node, place=places[i]):
-                for key in place[:-1]:
-                    node = node[key]
-                node[place[-1]] = strange[int(rng.integers(len(strange)))]
-
-            changed(path, damaged, edit=edit)
-            try:
-                model = bochner.load(damaged)
-            except FileError:
-                continue
-            try:
-                model.transform(X)
-            except Exception as error:
-                assert not isinstance(error, MemoryError | SystemError), places[i]
-
-
-def with_format(saved, target, **values):
-    def entries(held):
-        document = json.loads(held[0][1]) | values
-        return [(DOCUMENT, json.dumps(document).encode()), *held[1:]]
-
-    changed(saved, target, entries=entries)
-
-
-def test_newer_formats_say_which_version_reads_them(saved, tmp_path):
-    path = tmp_path / "new.bochner"
-    with_format(saved, path, format=2, bochner="3.1.0")
-    with pytest.raises(FileError, match=r"format 2.* Use bochner 3\.1\.0 or newer"):
-        bochner.load(path)
-    changed(saved, path, edit=lambda node: node.update(kind="QuantumMap"))
-    with pytest.raises(FileError, match="'QuantumMap' is nothing that this version"):
-        bochner.load(path)
-    changed(saved, path, edit=lambda node: node["state"].update(__class__="x"))
-    with pytest.raises(FileError, match="KernelClassifier has no '__class__'"):
-        bochner.load(path)
-    deep = "[" * 100_000 + "]" * 100_000
-    changed(saved, path, entries=lambda held: [(DOCUMENT, deep.encode()), *held[1:]])
-    with pytest.raises(FileError, match=r"model\.json cannot be read"):
-        bochner.load(path)
-    with pytest.raises(FileNotFoundError):
-        bochner.load(tmp_path / "none.bochner")
-
-
-@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # fork
-def test_a_kill_in_mid_save_leaves_the_old_file(tmp_path):
-    path = tmp_path / "model.bochner"
-    X = zoo.rows("dense-float64")
-    large = methods.rff(200_000, random_state=1).fit(X)
-    bochner.save(large, path)
-    new = path.read_bytes()
-    bochner.save(methods.rff(16, random_state=0).fit(X), path)
-    old, kept = path.read_bytes(), 0
-    for _ in range(5):
-        path.write_bytes(old)
-        process = os.fork()
-        if not process:
-            bochner.save(large, path)
-            os._exit(0)
-        while not list(tmp_path.glob(".model.bochner.*")):
-            pass
-        os.kill(process, signal.SIGKILL)
-        os.waitpid(process, 0)
-        assert path.read_bytes() in (old, new)
-        kept += path.read_bytes() == old
-    assert kept
-    bochner.save(large, path)
-    assert list(tmp_path.iterdir()) == [path], "leftovers are removed"
-    assert path.read_bytes() == new
-
-
-def test_a_failed_save_leaves_the_old_file(saved, tmp_path, monkeypatch):
-    path = tmp_path / "model.bochner"
-    path.write_bytes(saved.read_bytes())
-    model = bochner.load(path)
-
-    def full(file, document, arrays):
-        file.write(b"half of it")
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(files, "write_archive", full)
-    with pytest.raises(OSError, match="the disk is full; the old file is as it was"):
-        bochner.save(model, path)
-    assert list(tmp_path.iterdir()) == [path]
-    assert path.read_bytes() == saved.read_bytes()
-
-    def locked(file, document, arrays):
-        raise PermissionError(errno.EACCES, "Permission denied")
-
-    monkeypatch.setattr(files, "write_archive", locked)
-    with pytest.raises(PermissionError, match="not yours to write to; nothing"):
-        bochner.save(model, tmp_path / "new.bochner")
-
-
-def test_links_are_followed(saved, tmp_path):
-    target, link = tmp_path / "target.bochner", tmp_path / "link.bochner"
-    target.write_bytes(b"old")
-    link.symlink_to(target)
-    bochner.save(bochner.load(saved), link)
-    assert link.is_symlink() and target.read_bytes() == saved.read_bytes()
-
-
 def test_what_cannot_be_saved_is_named(tmp_path):
     X, y = zoo.rows("dense-float64"), zoo.labels()
     path = tmp_path / "a.bochner"
     with pytest.raises(NotFittedError, match="RandomFeatures"):
         bochner.save(methods.rff(8), path)
-    with pytest.raises(TypeError, match=r"steps\.0\.1 is a PCA of sklearn"):
+    with pytest.raises(
+        TypeError, match=r"steps\.pca is of the type PCA \(sklearn\).* Save the steps"
+    ):
         bochner.save(make_pipeline(PCA(2), methods.rff(8)).fit(X), path)
     with pytest.raises(TypeError, match=r"kernel is the function 'rbf_kernel'"):
         bochner.save(Nystroem(8, kernel=rbf_kernel).fit(X), path)
     logs = make_pipeline(FunctionTransformer(np.abs), methods.rff(8)).fit(X)
-    with pytest.raises(TypeError, match=r"FunctionTransformer of <ufunc 'absolute'>"):
+    with pytest.raises(TypeError, match=r"that calls <ufunc 'absolute'>"):
         bochner.save(logs, path)
     search = GridSearchCV(KernelClassifier(8), {"alpha": [0.1, 1.0]}, cv=2).fit(X, y)
     with pytest.raises(TypeError, match=r"a GridSearchCV \(save its best_estimator_\)"):
         bochner.save(search, path)
     with pytest.raises(TypeError, match="the model is a BaseEstimator"):
         bochner.save(BaseEstimator(), path)
+    half = make_pipeline(StandardScaler(), methods.rff(8).fit(X))
+    with pytest.raises(NotFittedError, match="StandardScaler"):
+        bochner.save(half, path)
+    with pytest.raises(TypeError, match="the model is a Gaussian"):
+        bochner.save(kernels.Gaussian(), path)
+    columns = Nystroem(2, landmarks=sparse.csc_matrix(X[:2])).fit(X)
+    with pytest.raises(TypeError, match=r"landmarks is a csc_matrix.* Make it CSR"):
+        bochner.save(columns, path)
     assert not path.exists()
-    model = methods.rff(8).fit(X)
-    with pytest.raises(FileNotFoundError, match="there is no folder"):
-        bochner.save(model, tmp_path / "none" / "a.bochner")
-    with pytest.raises(IsADirectoryError, match="is a folder; name a file"):
-        bochner.save(model, tmp_path)

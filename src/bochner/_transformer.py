@@ -132,5 +132,13 @@ class KernelTransformer(RowTransformer):
         return self.feature_map_.n_components
 
 
+def check_fitted(model: Any) -> None:
+    """Refuse a model that is not fitted, or a Pipeline with a step that is not."""
+    check_is_fitted(model)
+    for _, step in getattr(model, "steps", ()):
+        if isinstance(step, BaseEstimator):
+            check_fitted(step)
+
+
 def _is_default(gamma: Any) -> bool:
     return isinstance(gamma, str) and gamma == "scale"

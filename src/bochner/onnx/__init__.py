@@ -10,13 +10,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from .._atomic import new_file
+from .._transformer import check_fitted
 from .._validation import FLOATS
-
-LARGEST = (1 << 31) - 1
-"""Bytes of a protocol buffer."""
 
 __all__ = ["export"]
 
@@ -31,6 +28,8 @@ def export(
     - of maps `features`, of KernelPCA `components`;
     - of classifiers `label`, `scores`, and `probabilities` where the model has them;
     - of regressors `prediction`, and `std` if asked for.
+
+    Rows are not looked at: NaN gives NaN, and some label.
 
     Hadamard, circulant and (very) sparse maps stay structured. Opset 18. Needs the
     extra: `pip install bochner[onnx]`.
@@ -55,7 +54,7 @@ def export(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     bochner.onnx.export(features, f"{folder}/features.onnx")
     """
-    check_is_fitted(model)
+    check_fitted(model)
     try:
         import onnx  # noqa: F401
     except ImportError as missing:
@@ -65,13 +64,6 @@ def export(
     from .estimators import built
 
     made = built(model, _dtype(model, dtype), return_std)
-    size = made.ByteSize()
-    if size > LARGEST:
-        raise ValueError(
-            f"onnx.export: the graph takes {size / 2**30:.1f} GiB, and a file of ONNX "
-            "has at most 2; use dtype='float32', a structured map (methods.sorf) or "
-            "fewer components."
-        )
     with new_file("onnx.export", path) as file:
         file.write(made.SerializeToString())
 
@@ -79,11 +71,12 @@ def export(
 def _dtype(model: Any, asked: Any) -> np.dtype:
     """The type asked for, or that of the first map inside the model."""
     if asked is not None:
-        if np.dtype(asked) not in FLOATS:
-            raise ValueError(
-                f"onnx.export: dtype must be 'float32' or 'float64'; got {asked!r}."
-            )
-        return np.dtype(asked)
+        for dtype in map(np.dtype, FLOATS):
+            if asked in (dtype, dtype.name):
+                return dtype
+        raise ValueError(
+            f"onnx.export: dtype must be 'float32' or 'float64'; got {asked!r}."
+        )
     for name in ("feature_map_", "linear_map_", "features_", "estimator", "steps"):
         found = getattr(model, name, None)
         if found is not None:

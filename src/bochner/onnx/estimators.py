@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import singledispatch
 from typing import Any
 
@@ -20,23 +21,58 @@ Outputs = dict[str, tuple[str, Any, list[Any]]]
 
 def built(model: Any, dtype: Any, return_std: bool) -> Any:
     """The ONNX model of a fitted one."""
-    graph = Graph(dtype, int(model.n_features_in_))
-    X = INPUT
-    last = model
-    if isinstance(model, Pipeline):
-        X, last = transformed(model[:-1], graph, X), model[-1]
-    last = last.estimator if isinstance(last, FrozenEstimator) else last
-    found = outputs(last, graph, X)
+    graph = Graph(dtype, n_inputs(model))
+    X, last = INPUT, _unfrozen(model)
+    while isinstance(last, Pipeline):
+        *before, last = _steps(last)
+        for step in before:
+            X = transformed(step, graph, X)
+        last = _unfrozen(last)
+    found = said(last, graph, X)
     if return_std:
         found |= _deviations(last, graph, X)
-    return graph.model(found, **{"bochner.model": type(last).__name__})
+    told = {"bochner.model": type(last).__name__}
+    names = getattr(model, "feature_names_in_", None)
+    if names is not None:
+        told["bochner.columns"] = json.dumps(list(names))
+    return graph.model(found, **told)
+
+
+def _unfrozen(model: Any) -> Any:
+    while isinstance(model, FrozenEstimator):
+        model = model.estimator
+    return model
+
+
+def n_inputs(model: Any) -> int:
+    """Columns of the rows that a model takes."""
+    model = _unfrozen(model)
+    if isinstance(model, Pipeline):
+        return n_inputs(_steps(model)[0])
+    return int(model.n_features_in_)
+
+
+def _steps(pipeline: Pipeline) -> list[Any]:
+    """All but those that pass rows through."""
+    return [s for _, s in pipeline.steps if s is not None and s != "passthrough"]
+
+
+def said(model: Any, graph: Graph, X: str) -> Outputs:
+    """What a model says of rows, by name."""
+    # as for transformers, a subclass may say something else
+    own = type(model) in outputs.registry
+    return outputs(model, graph, X) if own else _features(model, graph, X)
+
+
+def _features(model: Any, graph: Graph, X: str) -> Outputs:
+    tensor = transformed(model, graph, X)
+    return {"features": (tensor, _dtype_of_features(model, graph), ["n", None])}
 
 
 @singledispatch
 def outputs(model: Any, graph: Graph, X: str) -> Outputs:
-    """What a model says of rows, by name."""
-    tensor = transformed(model, graph, X)
-    return {"features": (tensor, _dtype_of_features(model, graph), ["n", None])}
+    """Outputs by the type of the model."""
+    raise NotImplementedError
 
 
 def _dtype_of_features(model: Any, graph: Graph) -> Any:
@@ -73,14 +109,15 @@ def _classes(labels: np.ndarray, graph: Graph, S: str, n_scores: int) -> Outputs
 
 def _labels(labels: np.ndarray) -> tuple[np.ndarray, Any]:
     """Labels as ONNX has them: whole numbers, floats, truth values or text."""
-    if labels.dtype.kind in "iu":
+    if labels.dtype.kind in "iu" and labels.max() <= np.iinfo(np.int64).max:
         return labels.astype(np.int64), np.int64
     if labels.dtype.kind in "fb":
         return labels, labels.dtype
     if all(isinstance(label, str) for label in labels.tolist()):
         return labels.astype(object), str
     raise TypeError(
-        f"onnx.export: labels must be numbers or text; got {labels.tolist()!r}."
+        "onnx.export: labels must be numbers (of at most 64 bits with their sign) or "
+        f"text; got {labels!r}."
     )
 
 
@@ -106,10 +143,15 @@ def _numbers(graph: Graph, S: str, n: int, flat: bool) -> tuple[str, Any, list[A
 
 def _deviations(model: Any, graph: Graph, X: str) -> Outputs:
     """√(noise (1 + φᵀ(FᵀF + αI)⁻¹φ)), in float64 whatever the graph's type."""
-    if not isinstance(model, KernelRegressor) or model._posterior is None:
+    if not isinstance(model, KernelRegressor):
         raise ValueError(
-            "onnx.export: return_std=True is for a KernelRegressor of at most 8192 "
-            f"features; got {type(model).__name__}."
+            "onnx.export: return_std=True is for KernelRegressor; got "
+            f"{type(model).__name__}."
+        )
+    if model._posterior is None:
+        raise ValueError(
+            "onnx.export: return_std=True needs the deviations that a KernelRegressor "
+            f"of so many features ({model.coef_.shape[-1]}) does not keep; use fewer."
         )
     F = transformed(model.features_, graph, X)
     F = graph.cast(F, np.float64)

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+
+from .._version import __version__
+from ..execution.memory import readable
 
 OPSET = 18
 """Operators of ONNX 1.13 and later; onnxruntime knows them since 1.14."""
@@ -15,6 +19,10 @@ IR_VERSION = 8
 """The format of the file that belongs to them."""
 
 INPUT = "X"
+
+LARGEST = (1 << 31) - (1 << 20)
+"""Bytes of arrays in a file: a protocol buffer has 2 GiB, of which operators take
+some."""
 
 
 class Graph:
@@ -35,7 +43,8 @@ class Graph:
         self._n_features = n_features
         self._nodes: list[Any] = []
         self._constants: list[Any] = []
-        self._names: dict[tuple[str, tuple[int, ...], bytes], str] = {}
+        self._names: dict[Any, str] = {}
+        self._n_bytes = 0
 
     def __call__(self, operator: str, *inputs: Any, **attributes: Any) -> str:
         """The name of an operator's output; inputs are such names, or arrays."""
@@ -55,13 +64,27 @@ class Graph:
     def exact(self, value: Any) -> str:
         """An array in its own type."""
         array = np.ascontiguousarray(value).reshape(np.shape(value))
-        key = (array.dtype.str, array.shape, array.tobytes())
-        if array.dtype == object or key not in self._names:
+        plain = array.dtype != object
+        content = array.tobytes() if plain else repr(array.tolist()).encode()
+        found = hashlib.sha256(content)
+        key = (array.dtype.str, array.shape, found.digest())
+        if key not in self._names:
+            self._count(array)
             name = f"constant_{len(self._constants)}"
             stored = self._onnx.numpy_helper.from_array(array, name)
             self._constants.append(stored)
             self._names[key] = name
         return self._names[key]
+
+    def _count(self, array: np.ndarray) -> None:
+        """Refuse what no file could hold before it is made."""
+        self._n_bytes += array.nbytes
+        if self._n_bytes > LARGEST:
+            raise ValueError(
+                f"onnx.export: the model's arrays take {readable(self._n_bytes)} and "
+                "more, and a file of ONNX holds 2 GiB; use dtype='float32', a "
+                "structured map (methods.sorf) or fewer components."
+            )
 
     def scaled(self, X: str, factor: float, n_columns: int) -> str:
         """Columns times one number.
@@ -112,9 +135,14 @@ class Graph:
         )
         opset = helper.make_opsetid("", OPSET)
         model = helper.make_model(
-            graph, opset_imports=[opset], ir_version=IR_VERSION, producer_name="bochner"
+            graph,
+            opset_imports=[opset],
+            ir_version=IR_VERSION,
+            producer_name="bochner",
+            producer_version=__version__,
         )
         helper.set_model_props(model, told)
+        self._onnx.checker.check_model(model, full_check=True)
         return model
 
     def _info(self, name: str, dtype: Any, shape: list[Any]) -> Any:

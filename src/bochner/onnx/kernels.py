@@ -16,6 +16,9 @@ from .graph import Graph
 LARGEST_ORDER = 20
 """ν − ½ of Matérn kernels whose polynomial is written out."""
 
+DIFFERENCES = 1 << 14
+"""Differences of coordinates that exist at a time, for each row."""
+
 
 @singledispatch
 def columns(made: Columns, graph: Graph, X: str) -> str:
@@ -36,12 +39,23 @@ def _distance(made: Distance, graph: Graph, X: str) -> str:
     moved = graph("Mul", moved, np.broadcast_to(made.scale, made.n_features))
     last = np.array([-1])
     if made.law.metric == "cityblock":
-        apart = graph("Sub", graph("Unsqueeze", moved, np.array([1])), landmarks)
-        return kernel_of(made.law, graph, graph("ReduceL1", apart, last, keepdims=0))
+        return kernel_of(made.law, graph, _cityblock(graph, moved, landmarks))
     squares = graph("ReduceSumSquare", moved, last, keepdims=1)
     crossed = graph("MatMul", moved, -2 * landmarks.T)
     D = graph("Add", graph("Add", crossed, squares), made.squares)
     return kernel_of(made.law, graph, graph("Max", D, 0.0))
+
+
+def _cityblock(graph: Graph, X: str, landmarks: np.ndarray) -> str:
+    """‖x − l‖₁, (n, m), of some landmarks at a time: all differences are n·m·d."""
+    m, d = landmarks.shape
+    step, last = max(1, DIFFERENCES // d), np.array([-1])
+    rows = graph("Unsqueeze", X, np.array([1]))
+    parts = []
+    for start in range(0, m, step):
+        apart = graph("Sub", rows, landmarks[start : start + step])
+        parts.append(graph("ReduceL1", apart, last, keepdims=0))
+    return graph("Concat", *parts, axis=1)
 
 
 @columns.register

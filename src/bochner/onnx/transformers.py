@@ -30,29 +30,40 @@ from .kernels import columns
 from .linear_maps import applied
 
 
-@singledispatch
 def transformed(step: Any, graph: Graph, X: str) -> str:
     """What `step.transform` makes of rows X."""
-    raise TypeError(
-        f"onnx.export: {type(step).__name__} has no operators here. Exported are "
-        "bochner's maps and estimators, and Pipelines of them with scalers, "
-        "SimpleImputer, OneHotEncoder and ColumnTransformer."
-    )
+    # a subclass may have methods of its own, which no operator knows of
+    if type(step) not in steps.registry:
+        searched = " Export its best_estimator_." * hasattr(step, "best_estimator_")
+        raise TypeError(
+            f"onnx.export: {type(step).__name__} has no operators here.{searched} "
+            "Exported are bochner's maps and estimators, alone or at the end of "
+            "Pipelines with scalers, SimpleImputer, ColumnTransformer and "
+            "OneHotEncoder of numbers; of other Pipelines export the last step "
+            "(model[-1]), and transform rows before."
+        )
+    return steps(step, graph, X)
 
 
-@transformed.register(RandomFeatures)
-@transformed.register(Nystroem)
-@transformed.register(CompactMap)
+@singledispatch
+def steps(step: Any, graph: Graph, X: str) -> str:
+    """Operators by the type of the step."""
+    raise NotImplementedError
+
+
+@steps.register(RandomFeatures)
+@steps.register(Nystroem)
+@steps.register(CompactMap)
 def _map(step: Any, graph: Graph, X: str) -> str:
     return features(step.feature_map_, graph, X)
 
 
-@transformed.register
+@steps.register
 def _projection(step: RandomProjection, graph: Graph, X: str) -> str:
     return applied(step.linear_map_.astype(graph.dtype), graph, X)
 
 
-@transformed.register
+@steps.register
 def _components(step: KernelPCA, graph: Graph, X: str) -> str:
     shift = -step.components_ @ step.mean_
     return scores(graph, X, step.features_, step._columns, shift)
@@ -79,19 +90,19 @@ def raw_columns(step: Any, graph: Graph, X: str) -> str:
     return transformed(step, graph, X)
 
 
-@transformed.register
+@steps.register
 def _pipeline(step: Pipeline, graph: Graph, X: str) -> str:
     for _, one in step.steps:
         X = X if one is None or one == "passthrough" else transformed(one, graph, X)
     return X
 
 
-@transformed.register
+@steps.register
 def _frozen(step: FrozenEstimator, graph: Graph, X: str) -> str:
     return transformed(step.estimator, graph, X)
 
 
-@transformed.register
+@steps.register
 def _nothing(step: FunctionTransformer, graph: Graph, X: str) -> str:
     if step.func is not None:
         raise TypeError(
@@ -101,19 +112,19 @@ def _nothing(step: FunctionTransformer, graph: Graph, X: str) -> str:
     return X
 
 
-@transformed.register
+@steps.register
 def _standard(step: StandardScaler, graph: Graph, X: str) -> str:
     X = graph("Sub", X, step.mean_) if step.with_mean else X
     return graph("Div", X, step.scale_) if step.with_std else X
 
 
-@transformed.register
+@steps.register
 def _robust(step: RobustScaler, graph: Graph, X: str) -> str:
     X = graph("Sub", X, step.center_) if step.with_centering else X
     return graph("Div", X, step.scale_) if step.with_scaling else X
 
 
-@transformed.register
+@steps.register
 def _min_max(step: MinMaxScaler, graph: Graph, X: str) -> str:
     X = graph("Add", graph("Mul", X, step.scale_), step.min_)
     if step.clip:
@@ -122,19 +133,27 @@ def _min_max(step: MinMaxScaler, graph: Graph, X: str) -> str:
     return X
 
 
-@transformed.register
+@steps.register
 def _max_abs(step: MaxAbsScaler, graph: Graph, X: str) -> str:
-    return graph("Div", X, step.scale_)
+    X = graph("Div", X, step.scale_)
+    if getattr(step, "clip", False):
+        X = graph("Max", graph("Min", X, 1.0), -1.0)
+    return X
 
 
-@transformed.register
+@steps.register
 def _imputed(step: SimpleImputer, graph: Graph, X: str) -> str:
-    numbers = np.asarray(step.statistics_)
-    if numbers.dtype.kind not in "fiu":
-        raise TypeError("onnx.export: SimpleImputer fills in text; rows are numbers.")
+    try:
+        numbers = np.asarray(step.statistics_, dtype=np.float64)
+    except ValueError:
+        raise TypeError(
+            f"onnx.export: SimpleImputer fills in text, {step.statistics_!r}, and the "
+            "graph takes one tensor of numbers; export the last step (model[-1]), and "
+            "transform rows before."
+        ) from None
     absent = _absent(graph, X, step.missing_values)
     kept = np.flatnonzero(~np.isnan(numbers))
-    filled = graph("Where", absent, np.nan_to_num(numbers.astype(np.float64)), X)
+    filled = graph("Where", absent, np.nan_to_num(numbers), X)
     if len(kept) < len(numbers) and not step.keep_empty_features:
         filled = graph("Gather", filled, kept, axis=1)
     if step.indicator_ is None:
@@ -142,7 +161,7 @@ def _imputed(step: SimpleImputer, graph: Graph, X: str) -> str:
     return graph("Concat", filled, transformed(step.indicator_, graph, X), axis=1)
 
 
-@transformed.register
+@steps.register
 def _indicator(step: MissingIndicator, graph: Graph, X: str) -> str:
     marks = graph.cast(_absent(graph, X, step.missing_values), graph.dtype)
     return graph("Gather", marks, step.features_.astype(np.int64), axis=1)
@@ -153,7 +172,7 @@ def _absent(graph: Graph, X: str, mark: Any) -> str:
     return graph("IsNaN", X) if is_nan else graph("Equal", X, float(mark))
 
 
-@transformed.register
+@steps.register
 def _one_hot(step: OneHotEncoder, graph: Graph, X: str) -> str:
     grouped = step.min_frequency is not None or step.max_categories is not None
     if step.drop is not None or grouped:
@@ -166,8 +185,13 @@ def _one_hot(step: OneHotEncoder, graph: Graph, X: str) -> str:
         if categories.dtype.kind not in "fiub":
             raise TypeError(
                 "onnx.export: OneHotEncoder has text for categories, and the graph "
-                "takes one tensor of numbers; encode text outside "
-                "(OrdinalEncoder), and export what comes after."
+                "takes one tensor of numbers; export the last step (model[-1]), and "
+                "transform rows before."
+            )
+        if len(np.unique(categories.astype(graph.dtype))) < len(categories):
+            raise ValueError(
+                f"onnx.export: categories of OneHotEncoder are the same in "
+                f"{graph.dtype}: {categories!r}; use dtype='float64'."
             )
         column = graph("Gather", X, np.array([j]), axis=1)
         known = categories[~np.isnan(categories.astype(np.float64))]
@@ -177,7 +201,7 @@ def _one_hot(step: OneHotEncoder, graph: Graph, X: str) -> str:
     return graph("Concat", *parts, axis=1)
 
 
-@transformed.register
+@steps.register
 def _by_columns(step: ColumnTransformer, graph: Graph, X: str) -> str:
     parts = []
     for _, one, chosen in step.transformers_:
@@ -192,12 +216,16 @@ def _by_columns(step: ColumnTransformer, graph: Graph, X: str) -> str:
 def _places(step: ColumnTransformer, chosen: Any) -> np.ndarray:
     """Columns by number, from numbers, names, a slice or truth values."""
     numbers = np.arange(step.n_features_in_)
+    names = list(getattr(step, "feature_names_in_", ()))
     if isinstance(chosen, slice):
+        if isinstance(chosen.start, str) or isinstance(chosen.stop, str):  # both ends
+            start = 0 if chosen.start is None else names.index(chosen.start)
+            stop = None if chosen.stop is None else names.index(chosen.stop) + 1
+            chosen = slice(start, stop, chosen.step)
         return numbers[chosen]
     if isinstance(chosen, UserList):  # of what remains: looking into it may warn
         chosen = chosen.data
     found = np.atleast_1d(np.asarray(chosen))
     if found.dtype.kind in "OU":
-        names = list(step.feature_names_in_)
         found = np.array([names.index(name) for name in found], dtype=np.int64)
     return numbers[found] if found.size else numbers[:0]

@@ -48,7 +48,7 @@ def write_archive(
 ) -> None:
     """Write all of it to an empty file, open for reading and writing."""
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-        text = json.dumps(document, ensure_ascii=False, allow_nan=False, indent=1)
+        text = json.dumps(document, allow_nan=False, indent=1)
         archive.writestr(zipfile.ZipInfo(DOCUMENT, EPOCH), text)
         for name, array in arrays.items():
             info = zipfile.ZipInfo(name + ARRAY, EPOCH)
@@ -67,16 +67,14 @@ class Archive:
     Parameters
     ----------
     file : binary file
-        Closed with the archive.
     """
 
     def __init__(self, file: BinaryIO) -> None:
-        self._file = file
         _check_whole(file)
         try:
             self._zip = zipfile.ZipFile(file)
-        except (zipfile.BadZipFile, ValueError, OSError, EOFError) as error:
-            raise FileError(f"it is not a zip archive ({error})") from error
+        except Exception as error:  # zipfile raises a dozen kinds
+            raise FileError(f"it is not a zip archive ({_told(error)})") from error
         self._entries = _entries(self._zip, file.seek(0, 2))
         self._read: dict[str, np.ndarray] = {}
 
@@ -90,15 +88,14 @@ class Archive:
         trace: TracebackType | None,
     ) -> None:
         self._zip.close()
-        self._file.close()
 
     def document(self) -> Any:
         """The JSON document."""
         try:
             text = self._zip.read(DOCUMENT).decode()
             return json.loads(text, parse_constant=_no_constant)
-        except (ValueError, RecursionError, zipfile.BadZipFile) as error:
-            raise FileError(f"{DOCUMENT} cannot be read ({error})") from error
+        except Exception as error:
+            raise FileError(f"{DOCUMENT} cannot be read ({_told(error)})") from error
 
     def array(self, name: str) -> np.ndarray:
         """An array by its name; the same one each time."""
@@ -120,7 +117,7 @@ class Archive:
             with self._zip.open(entry) as file:
                 shape, dtype = _header(file)
                 held = entry.file_size - file.tell()
-            if dtype.hasobject or dtype.kind not in PLAIN:
+            if dtype.hasobject or dtype.kind not in PLAIN or not dtype.itemsize:
                 raise FileError(f"{entry.filename!r} holds {dtype}, which is not plain")
             declared = math.prod(shape) * dtype.itemsize
             if declared != held:
@@ -132,10 +129,11 @@ class Archive:
                     file, allow_pickle=False, max_header_size=HEADER_BYTES
                 )
                 file.read()  # to the end, where the entry's own checksum is looked at
-        except (ValueError, EOFError, zipfile.BadZipFile, RuntimeError) as error:
-            if isinstance(error, FileError):
-                raise
-            raise FileError(f"{entry.filename!r} cannot be read ({error})") from error
+        except FileError:
+            raise
+        except Exception as error:
+            name = entry.filename
+            raise FileError(f"{name!r} cannot be read ({_told(error)})") from error
         return array
 
 
@@ -178,13 +176,20 @@ def _check_whole(file: BinaryIO) -> None:
     size = file.seek(0, 2)
     file.seek(0)
     if file.read(len(STARTS)) != STARTS:
-        raise FileError("it does not start like one")
+        raise FileError("it is not a file of bochner, which starts like a zip archive")
     end = size - DIGEST
     file.seek(max(0, end - len(TAG)))
     if file.read(len(TAG)) != TAG:
-        raise FileError("it does not end with a checksum, as if it were cut off")
+        raise FileError(
+            "it does not end with bochner's checksum: it is of another program, or was "
+            "cut off"
+        )
     if file.read() != checksum(file, end).hexdigest().encode():
         raise FileError("its checksum does not agree: bytes have changed")
+
+
+def _told(error: Exception) -> str:
+    return str(error) or type(error).__name__
 
 
 def _no_constant(name: str) -> Any:

@@ -8,6 +8,7 @@ must not.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -15,14 +16,18 @@ from scipy import sparse
 
 from .._columns import Columns
 from .._validation import FLOATS
+from ..compression.jl import SketchedMap
+from ..feature_map import FeatureMap
 from ..kernels import Kernel
 from ..laws import Law
 from ..nonlinearities import SampledNonlinearity
+from ..nystroem import NystroemMap
 from ..projections import LinearMap
+from ..projections.hadamard import SMALLEST
 from .archive import FileError
 
-TRIED_BYTES = 1 << 28
-"""A row of features up to which a map is tried."""
+AGREEING = 1e-6
+"""How far coefficients of columns may be from those of features, relatively."""
 
 
 def refused(reason: str) -> FileError:
@@ -39,7 +44,7 @@ def nothing(made: Any) -> None:
     """Of what no loop depends on."""
 
 
-def _kinds(values: Iterable[Any], kind: type, what: str) -> None:
+def _kinds(values: Iterable[Any], kind: Any, what: str) -> None:
     for value in values:
         expect(isinstance(value, kind), f"{type(value).__name__} is not {what}")
 
@@ -67,6 +72,11 @@ def _linear(*maps: Any) -> None:
         expect(linear.dtype == maps[0].dtype, "linear maps are of different types")
 
 
+def law(made: Any) -> None:
+    for value in vars(made).values():
+        expect(isinstance(value, Real), "a law's parameter is not a number")
+
+
 def matrix(made: Any) -> None:
     _floats(made.transposed, n_dims=2)
 
@@ -87,10 +97,6 @@ def stack(made: Any) -> None:
     expect(len(widths) == 1, "stacked maps have different inputs")
 
 
-def permute(made: Any) -> None:
-    _places(made.order, made.order.size, (np.int32, np.int64))
-
-
 def rows(made: Any) -> None:
     _linear(made.linear)
     _places(made.kept, made.linear.shape[0], (np.int32, np.int64))
@@ -101,7 +107,8 @@ def hadamard_chain(made: Any) -> None:
     _floats(made.scale, n_dims=1)
     expect(made.scale.dtype == made.factors.dtype, "arrays are of different types")
     n_steps, n_blocks, d = made.factors.shape
-    expect(d > 0 and d & (d - 1) == 0, f"{d} is not a power of two")
+    expect(n_steps and n_blocks, "a chain has no steps")
+    expect(d >= SMALLEST and d & (d - 1) == 0, f"{d} is not a length of transforms")
     _places(made.orders, d, (np.int32,))
     shapes = (n_steps, n_blocks, d), (n_steps, 1, d)
     expect(made.orders.shape in shapes, f"orders have shape {made.orders.shape}")
@@ -121,8 +128,10 @@ def sparse_matrix(made: Any) -> None:
     for part in (made.by_output, made.by_input):
         expect(sparse.issparse(part) and part.format == "csr", "a matrix is not CSR")
         expect(part.dtype in FLOATS, f"numbers of type {part.dtype} are not floats")
+        expect(part.dtype == made.by_output.dtype, "matrices are of different types")
+    n_out, n_in = made.by_output.shape
+    expect(made.by_input.shape == (n_in, n_out), "a matrix does not fit its transpose")
     turned = sparse.csr_matrix(made.by_input.T)
-    expect(turned.shape == made.by_output.shape, "a matrix does not fit its transpose")
     expect((turned != made.by_output).nnz == 0, "a matrix is not its transpose's")
 
 
@@ -149,9 +158,13 @@ def feature_map(made: Any) -> None:
     expect(len(stages) == nonlinearity.n_stages, f"there are {len(stages)} stages")
     for stage in stages:
         expect(stage.shape[0] == nonlinearity.n_in, "projections do not fit features")
+    biases = getattr(nonlinearity, "biases", None)
+    if biases is not None:
+        expect(biases.dtype == made.dtype, "biases are of another type")
     if made.amplitudes is not None:
         _floats(made.amplitudes, n_dims=1)
         expect(made.amplitudes.size == made.n_components, "weights do not fit features")
+        expect(made.amplitudes.dtype == made.dtype, "weights are of another type")
 
 
 def sketched_map(made: Any) -> None:
@@ -171,11 +184,13 @@ def distance(made: Any) -> None:
     _kinds([made.law], Law, "a spectral law")
     m, d = made.landmarks.shape
     expect(made.landmarks.dtype in FLOATS, "landmarks are not floats")
+    expect(made.scale.dtype in FLOATS and made.scale.ndim < 2, "scales are not floats")
     _floats(made.squares, n_dims=1)
     expect(made.squares.size == m, "lengths do not fit the landmarks")
     expect(made.scale.size in (1, d), "scales do not fit the landmarks")
-    fits = made.origin is None or made.origin.shape == (d,)
-    expect(fits, "the origin does not fit the landmarks")
+    if made.origin is not None:
+        _floats(made.origin, n_dims=1)
+        expect(made.origin.size == d, "the origin does not fit the landmarks")
 
 
 def function(made: Any) -> None:
@@ -186,30 +201,27 @@ def precomputed(made: Any) -> None:
     _places(made.indices, made.n_features, (np.int32, np.int64))
 
 
-def _tried(made: Any, found: Any, n_in: int) -> None:
-    """The map has the width that its owner says, and takes a row."""
+def _width(made: Any, n_in: int) -> None:
     expect(made.n_features_in_ == n_in, f"{type(made).__name__} has another width")
-    if found.n_components * found.dtype.itemsize <= TRIED_BYTES:
-        with np.errstate(all="ignore"):
-            found(np.zeros((1, n_in), dtype=found.dtype))
 
 
 def map_of_features(made: Any) -> None:
     if hasattr(made, "feature_map_"):
         found = made.feature_map_
-        _tried(made, found, getattr(found, "candidates", found).linear.shape[1])
+        _kinds([found], FeatureMap | SketchedMap, "a feature map")
+        _width(made, getattr(found, "candidates", found).linear.shape[1])
 
 
 def map_of_projection(made: Any) -> None:
     if hasattr(made, "linear_map_"):
         _linear(made.linear_map_)
-        n_in = made.linear_map_.shape[1]
-        expect(made.n_features_in_ == n_in, "RandomProjection has another width")
+        _width(made, made.linear_map_.shape[1])
 
 
 def map_of_landmarks(made: Any) -> None:
     if hasattr(made, "feature_map_"):
-        _tried(made, made.feature_map_, made.feature_map_.columns.n_features)
+        _kinds([made.feature_map_], NystroemMap, "a map of landmarks")
+        _width(made, made.feature_map_.columns.n_features)
 
 
 def compact_map(made: Any) -> None:
@@ -236,14 +248,14 @@ def _classes(made: Any) -> None:
 def classifier(made: Any) -> None:
     if hasattr(made, "coef_"):
         _classes(made)
-        _head(made, made._columns, made.coef_.shape)
+        _head(made, made._columns, made.coef_)
 
 
 def regressor(made: Any) -> None:
     if hasattr(made, "coef_"):
         _floats(made._b, n_dims=1)
         n_components = made.coef_.shape[-1]
-        _head(made, made._B, (len(made._b), n_components))
+        _head(made, made._B, made.coef_.reshape(len(made._b), n_components))
         if made._posterior is not None:
             root, shift = made._posterior.root, made._posterior.shift
             _floats(root, n_dims=2)
@@ -258,23 +270,52 @@ def components(made: Any) -> None:
         _floats(made.mean_, n_dims=1)
         fits = made.mean_.size == made.components_.shape[1]
         expect(fits, "the mean does not fit the components")
-        _head(made, made._columns, made.components_.shape)
+        _head(made, made._columns, made.components_)
 
 
-def _head(made: Any, columns: Any, shape: tuple[int, int]) -> None:
+def _head(made: Any, columns: Any, coef: Any) -> None:
     """Coefficients (K, M) of features, and (M, K) of the columns behind them."""
-    _floats(columns, n_dims=2)
-    expect(columns.shape == shape[::-1], "coefficients do not fit each other")
+    _floats(columns, coef, n_dims=2)
+    expect(columns.shape == coef.shape[::-1], "coefficients do not fit each other")
     expect(isinstance(made.n_features_in_, int), "the number of features is missing")
     found = getattr(made.features_, "feature_map_", None)
-    if found is not None:
-        fits = found.n_components == shape[1]
-        expect(fits, "coefficients do not fit the features")
-        fits = made.features_.n_features_in_ == made.n_features_in_
-        expect(fits, "the features have another width")
+    if found is None:
+        return
+    expect(found.n_components == coef.shape[1], "coefficients do not fit the features")
+    fits = made.features_.n_features_in_ == made.n_features_in_
+    expect(fits, "the features have another width")
+    if isinstance(found, NystroemMap):
+        wanted = found.mixing.astype(np.float64) @ coef.T
+        near = AGREEING * np.abs(wanted).max(initial=0)
+    else:
+        wanted, near = coef.T, 0.0
+    agree = np.allclose(columns, wanted, rtol=0, atol=near, equal_nan=True)
+    expect(agree, "coefficients of columns and of features do not agree")
 
 
-def complete_imputer(made: Any) -> None:
+def check_csr(data: Any, indices: Any, indptr: Any, n: Any, m: Any) -> None:
+    """Parts of a CSR matrix of shape (n, m) that fit each other."""
+    for part in (data, indices, indptr):
+        expect(isinstance(part, np.ndarray) and part.ndim == 1, "CSR parts are missing")
+    for part in (indices, indptr):
+        expect(part.dtype in (np.int32, np.int64), "CSR places are not whole numbers")
+    expect(type(n) is int and type(m) is int, "a shape is not of whole numbers")
+    expect(len(indptr) == n + 1, "CSR rows do not fit their shape")
+    expect(len(indices) == len(data) == indptr[-1], "CSR parts do not fit each other")
+    expect(indptr[0] == 0 and (np.diff(indptr) >= 0).all(), "CSR rows are not in order")
+    inside = not indices.size or (indices.min() >= 0 and indices.max() < m)
+    expect(inside, "CSR places are outside their shape")
+
+
+def check_random_state(key: Any, position: Any, has_gauss: Any, gauss: Any) -> None:
+    """The parts of a Mersenne twister, of which NumPy looks at the key alone."""
+    expect(isinstance(key, np.ndarray) and key.shape == (624,), "a key is not one")
+    expect(key.dtype == np.uint32, f"a key has the type {key.dtype}")
+    expect(type(position) is int and 0 <= position <= 624, "a key has no such place")
+    expect(has_gauss in (0, 1) and isinstance(gauss, float), "a state is not one")
+
+
+def mended_imputer(made: Any) -> None:
     """Some versions of scikit-learn look at a type that earlier ones did not keep."""
     if hasattr(made, "_fit_dtype"):
         vars(made).setdefault("_fill_dtype", made._fit_dtype)

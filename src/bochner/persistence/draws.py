@@ -8,8 +8,7 @@ those that the writer saw, and refuses a map that has come out otherwise.
 from __future__ import annotations
 
 import dataclasses
-import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,11 +16,12 @@ from scipy import sparse
 
 from .._random import Stream
 from .._validation import FLOATS
-from ..compression import Compression
+from ..compression import JL
 from ..estimators.costs import projection_cost
 from ..execution.memory import machine_bytes, readable
 from ..feature_map import project
 from ..maps import redrawn_features, redrawn_projection
+from ..nonlinearities import CosSin
 from .archive import FileError
 from .checks import expect
 from .kinds import Kind
@@ -75,8 +75,11 @@ def drawn(name: str, model: Any) -> Drawn | None:
     held = getattr(model, how.attribute, None) if how else None
     if how is None or held is None:
         return None
-    again = how.again(model)
-    if _bits(again.astype(held.dtype)) != _bits(held):
+    try:
+        again = how.again(model)
+    except Exception:  # parameters were changed since: the map itself is stored
+        return None
+    if not _equal(again.astype(held.dtype), held):
         return None
     seen = _seen(how, model, again)
     return Drawn(how.attribute, drawing_bytes(model), held.dtype, seen)
@@ -88,6 +91,8 @@ def with_drawn(kind: Kind, name: str, stored: Any, told: Any) -> dict[str, Any]:
     how, model = DRAWABLE[name], kind.make(stored)
     needed = drawing_bytes(model)
     expect(needed == told["bytes"], "a map is larger than declared")
+    shape = (SEEN_ROWS, min(SEEN_COLUMNS, n_columns(model)))
+    expect(np.shape(told["seen"]) == shape, "a map is of another size than declared")
     if needed > machine_bytes():
         raise FileError(
             f"its map is stored as a seed, and drawing it takes {readable(needed)}, "
@@ -106,20 +111,42 @@ def with_drawn(kind: Kind, name: str, stored: Any, told: Any) -> dict[str, Any]:
     return stored | {how.attribute: again.astype(dtype)}
 
 
+def n_columns(model: Any) -> int:
+    """Columns that the map has at most: fewer where a compression found no more."""
+    kept = getattr(model, "compression_", None)
+    n = int(model.n_components)
+    if kept is not None:
+        nonlinearity, _, _ = model._parts()
+        n = len(kept.kept) * (2 if isinstance(nonlinearity, CosSin) else 1)
+    onehot = getattr(getattr(model, "nonlinearity", None), "output", None) == "onehot"
+    return n * model.nonlinearity.pool_size if onehot else n
+
+
 def drawing_bytes(model: Any) -> int:
-    """Float64 numbers of a map as it is drawn, before any are left out."""
+    """Float64 numbers of all that is drawn, before any of it is left out."""
     m, d = int(model.n_components), int(model.n_features_in_)
     projection = getattr(model, "projection_", model.projection)
-    compression = getattr(model, "compression", None)
-    if isinstance(compression, Compression):
-        m = compression.n_drawn(m)
-    if hasattr(model, "nonlinearity"):
-        nonlinearity, _, _ = model._parts()
-        m = nonlinearity.n_projections(m)
+    if not hasattr(model, "nonlinearity"):
+        return 8 * _drawn_numbers(projection, m, d)
+    nonlinearity, _, compression = model._parts()
+    n_drawn = m if compression is None else compression.n_drawn(m)
+    n_phases = nonlinearity.n_projections(n_drawn)
+    numbers = _drawn_numbers(projection, n_phases, d)
+    numbers += n_drawn * getattr(nonlinearity, "pool_size", 1)  # biases, or members
+    if isinstance(compression, JL):
+        numbers += _drawn_numbers(compression.projection, m, n_drawn)
+    return 8 * numbers
+
+
+def _drawn_numbers(projection: Any, m: int, d: int) -> int:
+    """Numbers of a projection from d to m, at least."""
     numbers = projection_cost(projection, m, d, d)[1]
-    size = getattr(projection, "block_size", 1)
-    numbers = max(numbers, m * size if isinstance(size, int) else 0)
-    return 8 * int(np.ceil(numbers))
+    density, block = (getattr(projection, p, 0) for p in ("density", "block_size"))
+    if isinstance(density, int | float):
+        numbers = max(numbers, m * d * density)
+    if isinstance(block, int):
+        numbers = max(numbers, m * block)
+    return int(np.ceil(numbers))
 
 
 def _seen(how: Drawable, model: Any, again: Any) -> np.ndarray:
@@ -131,19 +158,18 @@ def _seen(how: Drawable, model: Any, again: Any) -> np.ndarray:
     return F[:, places.astype(np.intp)].astype(np.float64)
 
 
-def _bits(value: Any) -> list[bytes]:
-    return [hashlib.sha256(array.tobytes()).digest() for array in _arrays(value)]
-
-
-def _arrays(value: Any) -> Iterator[np.ndarray]:
-    """All arrays that a map is made of, in the order of its fields."""
-    if isinstance(value, np.ndarray):
-        yield value
-    elif sparse.issparse(value):
-        yield from (value.data, value.indices, value.indptr)
-    elif isinstance(value, tuple):
-        for part in value:
-            yield from _arrays(part)
-    elif dataclasses.is_dataclass(value):
-        for field in dataclasses.fields(value):
-            yield from _arrays(getattr(value, field.name))
+def _equal(a: Any, b: Any) -> bool:
+    """Whether two maps are of the same parts, to the last bit."""
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, np.ndarray):
+        return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+    if sparse.issparse(a):
+        parts = ("shape", "data", "indices", "indptr")
+        return all(_equal(getattr(a, part), getattr(b, part)) for part in parts)
+    if isinstance(a, tuple):
+        return len(a) == len(b) and all(map(_equal, a, b))
+    if dataclasses.is_dataclass(a):
+        names = [field.name for field in dataclasses.fields(a)]
+        return all(_equal(getattr(a, name), getattr(b, name)) for name in names)
+    return bool(a == b)

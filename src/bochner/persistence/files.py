@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import sklearn
-from sklearn.utils.validation import check_is_fitted
 
-from .._atomic import new_file
+from .._atomic import checked_path, new_file
+from .._transformer import check_fitted
 from .._version import __version__
 from .archive import Archive, FileError, write_archive
 
 FORMAT = 1
 """Raised when files change so that older versions cannot read them."""
+
+KEYS = {"format", "bochner", "scikit-learn", "model"}
 
 
 def save(model: Any, path: Any, *, seeds: bool = False) -> None:
@@ -53,8 +54,8 @@ def save(model: Any, path: Any, *, seeds: bool = False) -> None:
 
     encoder = Encoder(seeds)
     if not is_model(model):
-        raise unstorable("", _article(model))
-    check_is_fitted(model)
+        raise unstorable("", _described(model))
+    check_fitted(model)
     document = {
         "format": FORMAT,
         "bochner": __version__,
@@ -75,20 +76,24 @@ def load(path: Any) -> Any:
     Parameters
     ----------
     path : path
+        `~` is your home folder.
 
     Returns
     -------
     The model: predictions are those of the one that was saved, to the bit on the same
     machine.
     """
+    name = str(checked_path("load", path))
     try:
-        with open(path, "rb") as file, Archive(file) as archive:
+        with open(name, "rb") as file, Archive(file) as archive:
             return _read(archive)
     except FileError as error:
         raise FileError(
-            f"load: {os.fspath(path)!r} cannot be read: {error}. Nothing of it was "
-            "used."
+            f"load: {name!r} cannot be read: {error}. Nothing of it was used."
         ) from error
+    except OSError as error:
+        message = f"load: {name!r} cannot be read: {error.strerror}"
+        raise type(error)(error.errno, message) from error
 
 
 def _read(archive: Archive) -> Any:
@@ -99,7 +104,7 @@ def _read(archive: Archive) -> Any:
     if not isinstance(document, dict) or "format" not in document:
         raise FileError("it does not say what format it has")
     writer, written = document.get("bochner"), document["format"]
-    if not isinstance(written, int) or written < 1:
+    if type(written) is not int or written < 1:
         raise FileError(f"{written!r} is not a format")
     if written > FORMAT:
         raise FileError(
@@ -107,20 +112,22 @@ def _read(archive: Archive) -> Any:
             f"{__version__}, which reads formats up to {FORMAT}. Use bochner {writer} "
             "or newer"
         )
+    unknown = sorted(document.keys() - KEYS)
+    if unknown:
+        raise FileError(f"{unknown[0]!r} is nothing that this version knows")
     try:
         model = Decoder(archive).value(document["model"])
     except Exception as error:
         by = f"written by bochner {writer}, read by {__version__}"
-        raise FileError(f"{error or type(error).__name__} ({by})") from error
+        reason = str(error) or type(error).__name__
+        raise FileError(f"{reason} ({by})") from error
     if not is_model(model):
         raise FileError(f"it holds a {type(model).__name__}, which is not a model")
     archive.check_all_read()
     return model
 
 
-def _article(model: Any) -> str:
-    name = type(model).__name__
-    hint = ""
-    if hasattr(model, "best_estimator_"):
-        hint = " (save its best_estimator_)"
-    return f"a {name}{hint}"
+def _described(model: Any) -> str:
+    searched = hasattr(model, "best_estimator_")
+    hint = " (save its best_estimator_)" if searched else ""
+    return f"a {type(model).__name__}{hint}"

@@ -64,12 +64,16 @@ class Kind:
         Fitted attributes of an estimator; None: all it has, for classes of
         scikit-learn, whose attributes change from version to version.
     check : function
-        Refuses an object that compiled code or its owner could not take on trust.
+        Refuses an object that compiled code or its owner could not take on trust, or
+        mends one of another version.
+    forgotten : tuple of str
+        Parameters that name files of the writer's machine: neither written nor read.
     """
 
     made: type
     state: tuple[str, ...] | None = ()
-    check: Check = lambda made: None
+    check: Check = checks.nothing
+    forgotten: tuple[str, ...] = ()
 
     @property
     def is_data(self) -> bool:
@@ -83,7 +87,8 @@ class Kind:
     def stored(self, value: Any) -> dict[str, Any]:
         """All that makes the object anew."""
         names = self.parameters()
-        given = {name: getattr(value, name) for name in names}
+        kept = [name for name in names if name not in self.forgotten]
+        given = {name: getattr(value, name) for name in kept}
         if self.is_data:
             return given
         held = vars(value)
@@ -100,23 +105,24 @@ class Kind:
         rest = {name: v for name, v in stored.items() if name not in names}
         allowed = () if self.is_data else (*(self.state or ()), *FITTED)
         for name in rest:
-            plain = name.isidentifier() and not name.startswith("__")
-            if name not in allowed and not (self.state is None and plain):
+            # a name of the class itself would hide a method
+            free = name.isidentifier() and not hasattr(self.made, name)
+            if name not in allowed and not (self.state is None and free):
                 raise checks.refused(f"{self.made.__name__} has no {name!r}")
-        made = self.made(**{k: v for k, v in stored.items() if k in names})
+        known = names.keys() - set(self.forgotten)
+        made = self.made(**{k: v for k, v in stored.items() if k in known})
         vars(made).update(rest)
         self.check(made)
         return made
 
 
 def _same(value: Any, default: Any) -> bool:
-    """Whether a parameter was left as it comes: NaN is NaN."""
+    """Whether a parameter was left as it comes; NaN equals NaN."""
     plain = isinstance(value, bool | int | float | str | type(None) | type)
     if not plain or type(value) is not type(default):
         return False
-    return (
-        value is default or value == default or (value != value and default != default)
-    )
+    both_nan = value != value and default != default
+    return both_nan or value == default
 
 
 def _named(prefix: str, made: Iterable[type], check: Check = checks.nothing) -> Any:
@@ -153,6 +159,7 @@ MODELS = {
             *("_fitted_features", "_incremental", "_map"),
         ),
         checks.classifier,
+        ("checkpoint",),
     ),
     "KernelRegressor": Kind(
         KernelRegressor,
@@ -162,6 +169,7 @@ MODELS = {
             *("_incremental", "_map"),
         ),
         checks.regressor,
+        ("checkpoint",),
     ),
     "KernelPCA": Kind(
         KernelPCA,
@@ -170,6 +178,7 @@ MODELS = {
             *("explained_variance_ratio_", "_columns", "_moments"),
         ),
         checks.components,
+        ("checkpoint",),
     ),
 }
 """bochner's own maps and estimators."""
@@ -184,12 +193,12 @@ PREPROCESSING = {
         MissingIndicator,
         OneHotEncoder,
         OrdinalEncoder,
-        Pipeline,
         RobustScaler,
         StandardScaler,
     )
 } | {
-    "sklearn.SimpleImputer": Kind(SimpleImputer, None, checks.complete_imputer),
+    "sklearn.Pipeline": Kind(Pipeline, None, forgotten=("memory",)),
+    "sklearn.SimpleImputer": Kind(SimpleImputer, None, checks.mended_imputer),
     "sklearn.FunctionTransformer": Kind(
         FunctionTransformer, None, checks.passes_through
     ),
@@ -212,6 +221,7 @@ PARTS = {
             *(laws.Normal, laws.Student, laws.VarianceGamma, laws.CauchyProduct),
             laws.Ball,
         ),
+        checks.law,
     ),
     **_named("projections", dict.fromkeys(projections.PROJECTIONS.values())),
     **_named("nonlinearities", nonlinearities.NONLINEARITIES.values()),
@@ -220,9 +230,7 @@ PARTS = {
     **_named("maps", (projections.Scale,), checks.scale),
     **_named("maps", (projections.Compose,), checks.compose),
     **_named("maps", (projections.Stack,), checks.stack),
-    **_named("maps", (projections.Permute,), checks.permute),
     **_named("maps", (projections.Rows,), checks.rows),
-    **_named("maps", (projections.Pad, hadamard.Hadamard)),
     **_named("maps", (hadamard.HadamardChain,), checks.hadamard_chain),
     **_named("maps", (circulant.CirculantMap,), checks.circulant),
     **_named("maps", (sparse_maps.SparseMatrix,), checks.sparse_matrix),
@@ -251,4 +259,6 @@ NAMES: dict[type, str] = {kind.made: name for name, kind in KINDS.items()}
 
 def is_model(value: Any) -> bool:
     """Whether it is something that `save` takes by itself."""
-    return isinstance(value, BaseEstimator) and type(value) in NAMES
+    name = NAMES.get(type(value))
+    known = name in MODELS or name in PREPROCESSING
+    return known and isinstance(value, BaseEstimator)

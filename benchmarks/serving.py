@@ -7,11 +7,15 @@ import tempfile
 import time
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
 import bochner
-from bochner import methods
+from bochner import RandomFeatures, methods, projections
+from bochner.onnx import linear_maps
+from bochner.onnx.fourier import convolved
+from bochner.onnx.graph import Graph
 
 from .timing import interleaved, print_table
 
@@ -52,6 +56,9 @@ def run(quick: bool = False) -> None:
         ".onnx",
     ]
     print_table("files, MiB and seconds", header, sizes)
+    _million(quick)
+    _convolutions(quick)
+    _sparse(quick)
 
 
 def _speed(name: str, model: Any, X: np.ndarray, folder: Path, repeats: int) -> Any:
@@ -94,3 +101,90 @@ def _sizes(name: str, model: Any, folder: Path) -> list[str]:
 
 def _mib(path: Path) -> str:
     return f"{os.path.getsize(path) / 2**20:.3f}"
+
+
+def _million(quick: bool) -> None:
+    """A map of many columns: the seed in place of its matrix."""
+    m, d = (10**4, 100) if quick else (10**6, 100)
+    X = np.random.default_rng(0).normal(size=(500, d)).astype(np.float32)
+    model = methods.rff(m, random_state=0).fit(X)
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "model.onnx").touch()
+        row = _sizes("rff", model, Path(folder))
+    title = f"{m} columns of {d} features, float32: MiB and seconds"
+    header = ["method", ".bochner", "save", "load", "seeds=True", "save", "load"]
+    print_table(title, header, [row[:-1]])
+
+
+def _session(graph: Graph, output: str, n_columns: int) -> Any:
+    import onnxruntime
+
+    model = graph.model({"Y": (output, graph.dtype, ["n", n_columns])})
+    made = model.SerializeToString()
+    return onnxruntime.InferenceSession(made, providers=["CPUExecutionProvider"])
+
+
+def _convolutions(quick: bool) -> None:
+    """Circulants by products with small matrices, against ONNX's operator DFT."""
+    rows = []
+    shapes = [(2000, 512, 1), (2000, 500, 1), (2000, 784, 5), (500, 4096, 2)]
+    for n, d, k in shapes[:1] if quick else shapes:
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(n, d)).astype(np.float32)
+        R = rng.normal(size=(k, d)).astype(np.float32)
+        exact = np.fft.irfft(
+            np.fft.rfft(X.astype(float))[:, None] * np.fft.rfft(R.astype(float)), d
+        ).reshape(n, -1)
+        runs = {}
+        for name, convolve in (("ours", convolved), ("DFT", _by_dft)):
+            graph = Graph(np.float32, d)
+            session = _session(graph, convolve(graph, "X", R), k * d)
+            runs[name] = lambda session=session, X=X: session.run(None, {"X": X})[0]
+        times = interleaved(runs, 3)
+        worst = [abs(f() - exact).max() / abs(exact).max() for f in runs.values()]
+        cells = [f"{1e3 * t:.1f} ms" for t in times.values()]
+        ratio = f"{times['DFT'] / times['ours']:.1f} x"
+        rows.append(
+            [f"{n} x {d} -> {k * d}", *cells, ratio, *map("{:.0e}".format, worst)]
+        )
+    header = ["circulants", "ours", "DFT", "ratio", "our error", "DFT's"]
+    print_table("convolutions in onnxruntime, float32", header, rows)
+
+
+def _by_dft(graph: Graph, X: str, vectors: np.ndarray) -> str:
+    k, d = vectors.shape
+    spectrum = graph("DFT", graph.reshape(X, 0, d, 1), axis=1)
+    S = graph("Unsqueeze", spectrum, np.array([1]))
+    real, imag = (graph("Gather", S, np.array([i]), axis=3) for i in (0, 1))
+    R = np.fft.fft(vectors.astype(float))[..., None]
+    both = (
+        graph("Sub", graph("Mul", real, R.real), graph("Mul", imag, R.imag)),
+        graph("Add", graph("Mul", real, R.imag), graph("Mul", imag, R.real)),
+    )
+    product = graph.reshape(graph("Concat", *both, axis=3), -1, d, 2)
+    back = graph("DFT", product, axis=1, inverse=1)
+    return graph.reshape(graph("Gather", back, np.array([0]), axis=2), -1, k * d)
+
+
+def _sparse(quick: bool) -> None:
+    """Rows with few entries gathered, against the matrix written out."""
+    rows = []
+    n, d, m = (100, 256, 64) if quick else (2000, 784, 4096)
+    for dtype in ("float32", "float64"):
+        X = np.random.default_rng(0).normal(size=(n, d)).astype(dtype)
+        for share in (8, 16, 32, 64):
+            blocks = projections.BlockDiagonal(d // share)
+            model = RandomFeatures(2 * m, projection=blocks, random_state=0).fit(X)
+            runs = {}
+            for name, speed in (("gathered", 0), ("written out", d)):
+                graph = Graph(dtype, d)
+                with patch.object(linear_maps, "DENSE_SPEED", speed):
+                    output = linear_maps.applied(model.feature_map_.linear, graph, "X")
+                session = _session(graph, output, m)
+                runs[name] = lambda session=session, X=X: session.run(None, {"X": X})
+            times = interleaved(runs, 3)
+            cells = [f"{1e3 * t:.0f} ms" for t in times.values()]
+            ratio = f"{times['gathered'] / times['written out']:.2f} x"
+            rows.append([f"{dtype}, one entry in {share}", *cells, ratio])
+    header = ["block-diagonal", "gathered", "written out", "ratio"]
+    print_table(f"sparse maps in onnxruntime, {n} x {d} -> {m}", header, rows)

@@ -25,8 +25,8 @@ from .fourier import convolved, factors_of
 from .graph import Graph
 
 DENSE_SPEED = 8
-"""Entries of a dense product that cost about as much as one that is gathered, or less:
-three to thirty were measured, and the file is the smaller for them."""
+"""Rows with one entry in so many are gathered: 1.6 times (float64: 3.4 times) slower
+there than the matrix written out, and faster from 16 (64) on; the file is smaller."""
 
 
 @singledispatch

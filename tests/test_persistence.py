@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from scipy.linalg import hadamard
 from sklearn.base import BaseEstimator
 from sklearn.compose import ColumnTransformer, make_column_selector
 from sklearn.decomposition import PCA
@@ -275,6 +276,35 @@ def test_numpy_reads_the_arrays(tmp_path):
     with np.load(tmp_path / "a.bochner", allow_pickle=False) as file:
         assert json.loads(file["model.json"])["model"]["kind"] == "KernelRegressor"
         assert_array_equal(file["coef_"], model.coef_)
+
+
+def test_the_formulas_of_the_docs(tmp_path):
+    """Maps that are fast here, with NumPy alone."""
+    X, path = zoo.rows("dense-float64"), tmp_path / "a.bochner"
+    model = methods.fastfood(100, random_state=0).fit(X)
+    bochner.save(model, path)
+    with np.load(path) as file:
+        names = ("orders", "factors", "scale")
+        orders, factors, scale = (file[f"feature_map_.linear.{n}"] for n in names)
+    n_steps, n_blocks, d = factors.shape
+    blocks = []
+    for block in range(n_blocks):
+        T = np.pad(X, [(0, 0), (0, d - X.shape[1])])
+        for k in range(n_steps):
+            order = orders[k, min(block, orders.shape[1] - 1)]
+            T = T[:, order] * factors[k, block] @ hadamard(d)
+        blocks.append(T)
+    Z = np.hstack(blocks)[:, : len(scale)] * scale
+    F = np.hstack([np.cos(Z), np.sin(Z)]) / np.sqrt(len(scale))
+    assert_allclose(F, model.transform(X), atol=1e-12)
+    model = Nystroem(10, random_state=0).fit(X)
+    bochner.save(model, path)
+    with np.load(path) as file:
+        names = ("scale", "origin", "landmarks")
+        s, o, L = (file[f"feature_map_.columns.{n}"] for n in names)
+        mixing = file["feature_map_.mixing"]
+    D = ((s * (X - o))[:, None] - L).__pow__(2).sum(axis=2)
+    assert_allclose(np.exp(-D) @ mixing, model.transform(X), atol=1e-9)
 
 
 def test_seeds_store_kilobytes(tmp_path):

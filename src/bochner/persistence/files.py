@@ -40,7 +40,7 @@ def save(model: Any, path: Any, *, seeds: bool = False) -> None:
     --------
     >>> import bochner, tempfile
     >>> digits = bochner.datasets.load("digits")
-    >>> model = bochner.KernelClassifier(random_state=0)
+    >>> model = bochner.KernelClassifier(100, random_state=0)
     >>> model = model.fit(digits.X_train, digits.y_train)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     bochner.save(model, f"{folder}/digits.bochner")

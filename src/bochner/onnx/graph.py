@@ -98,10 +98,10 @@ class Graph:
         """Another shape: 0 keeps a dimension, −1 is what is left."""
         return self("Reshape", X, np.array(shape, dtype=np.int64))
 
-    def first(self, X: str, n_columns: int, axis: int = 1) -> str:
+    def first(self, X: str, n_columns: int) -> str:
         """The first columns."""
-        ends = (np.array([end], dtype=np.int64) for end in (0, n_columns, axis))
-        return self("Slice", X, *ends)
+        start, end, axis = (np.array([i], dtype=np.int64) for i in (0, n_columns, 1))
+        return self("Slice", X, start, end, axis)
 
     @contextlib.contextmanager
     def computing_in(self, dtype: Any) -> Iterator[None]:
@@ -121,17 +121,13 @@ class Graph:
         `told` is kept as metadata.
         """
         helper = self._onnx.helper
-        for name, (tensor, _, _) in outputs.items():
+        rows = self._info(INPUT, self.dtype, ["n", self._n_features])
+        results = []
+        for name, (tensor, dtype, shape) in outputs.items():
             self._nodes.append(helper.make_node("Identity", [tensor], [name]))
+            results.append(self._info(name, dtype, shape))
         graph = helper.make_graph(
-            self._nodes,
-            "bochner",
-            [self._info(INPUT, self.dtype, ["n", self._n_features])],
-            [
-                self._info(name, dtype, shape)
-                for name, (_, dtype, shape) in outputs.items()
-            ],
-            self._constants,
+            self._nodes, "bochner", [rows], results, self._constants
         )
         opset = helper.make_opsetid("", OPSET)
         model = helper.make_model(

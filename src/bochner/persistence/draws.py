@@ -112,7 +112,7 @@ def with_drawn(kind: Kind, name: str, stored: Any, told: Any) -> dict[str, Any]:
 
 
 def n_columns(model: Any) -> int:
-    """Columns that the map has at most: fewer where a compression found no more."""
+    """Columns of the map that is to be drawn."""
     kept = getattr(model, "compression_", None)
     n = int(model.n_components)
     if kept is not None:

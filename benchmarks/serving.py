@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -44,6 +45,7 @@ def run(quick: bool = False) -> None:
             sizes.append(_sizes(name, model, Path(folder)))
     title = f"{n} rows, {d} → {m} float32 features (giga {m // 8}), best of interleaved"
     header = ["method", "ours ns/output", "onnxruntime", "their ratio", "difference"]
+    header += ["one row ms", "onnxruntime"]
     print_table(f"onnxruntime against our transform: {title}", header, speeds)
     header = [
         "method",
@@ -67,12 +69,15 @@ def _speed(name: str, model: Any, X: np.ndarray, folder: Path, repeats: int) -> 
     path = folder / "model.onnx"
     bochner.onnx.export(model, path)
     session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
-    times = interleaved(
-        {
-            "ours": lambda: model.transform(X),
-            "theirs": lambda: session.run(None, {"X": X}),
-        },
-        repeats,
+    times, single = (
+        interleaved(
+            {
+                "ours": partial(model.transform, rows),
+                "theirs": partial(session.run, None, {"X": rows}),
+            },
+            repeats,
+        )
+        for rows in (X, X[:1])
     )
     F, G = model.transform(X), session.run(None, {"X": X})[0]
     ns = {key: 1e9 * seconds / F.size for key, seconds in times.items()}
@@ -83,6 +88,7 @@ def _speed(name: str, model: Any, X: np.ndarray, folder: Path, repeats: int) -> 
         f"{ns['theirs']:.2f}",
         f"{ns['theirs'] / ns['ours']:.1f} x",
         f"{difference:.0e}",
+        *(f"{1e3 * seconds:.2f}" for seconds in single.values()),
     ]
 
 

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import resource
 import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -128,3 +129,37 @@ def test_links_are_followed(saved, tmp_path):
     link.symlink_to(target)
     bochner.save(bochner.load(saved), link)
     assert link.is_symlink() and target.read_bytes() == saved.read_bytes()
+
+
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # fork
+def test_a_disk_that_takes_no_more(saved, tmp_path):
+    """The system itself refuses to write, in a process that may write 10 kB."""
+    path = tmp_path / "model.bochner"
+    path.write_bytes(saved.read_bytes())
+    large = methods.rff(2000, random_state=0).fit(zoo.rows("dense-float64"))
+    process = os.fork()
+    if not process:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
+        try:
+            bochner.save(large, path)
+        except OSError as error:
+            said = "cannot be written: File too large. The old file is as it was"
+            os._exit(0 if said in str(error) else 1)
+        os._exit(2)
+    assert os.waitpid(process, 0)[1] == 0
+    assert list(tmp_path.iterdir()) == [path]
+    assert path.read_bytes() == saved.read_bytes()
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_folder_that_is_not_ours(saved, tmp_path):
+    model = bochner.load(saved)
+    (tmp_path / "mine.bochner").write_bytes(b"old")
+    (tmp_path / "mine.bochner").chmod(0o444)
+    with pytest.raises(PermissionError, match="write-protected; name another"):
+        bochner.save(model, tmp_path / "mine.bochner")
+    tmp_path.chmod(0o555)
+    with pytest.raises(PermissionError, match="you may not write there"):
+        bochner.save(model, tmp_path / "new.bochner")
+    tmp_path.chmod(0o755)

@@ -6,7 +6,7 @@ transform is (Cooley and Tukey, 1965)
     x̂_{k₁ + a k₂} = Σ_{j₂} w_b^{j₂k₂} · w_d^{j₂k₁} · Σ_{j₁} w_a^{j₁k₁} x_{j₁j₂}
 
 two products and a multiplication in between. A convolution multiplies spectra, whose
-order does not matter, and goes the same way back. ONNX's own operator, DFT, takes four
+order does not matter, and goes the same way back. ONNX's own operator, DFT, takes three
 to five times as long in onnxruntime where d is a power of two, and where it is not 15
 times and more, with errors of 3e-5 in float32.
 """

@@ -139,7 +139,8 @@ def _single(linear: SingleEntry, graph: Graph, X: str) -> str:
 def _gathered(W: Any, graph: Graph, X: str) -> str:
     """X Wᵀ for a sparse W, whose rows are filled up with zeros to one length.
 
-    Some rows of W at a time, so that what is gathered is never larger than X.
+    Some rows of W at a time, so that what is gathered is never larger than X: it stays
+    in the cache.
     """
     W = sparse.csr_matrix(W)
     n_out, n_in = W.shape

@@ -13,7 +13,7 @@ from sklearn.pipeline import Pipeline
 from ..compact import CompactMap
 from ..estimators import KernelClassifier, KernelPCA, KernelRegressor
 from .graph import INPUT, Graph
-from .transformers import scores, transformed
+from .transformers import scores, transformed, working_steps
 
 Outputs = dict[str, tuple[str, Any, list[Any]]]
 """Tensors by name, with their types and shapes."""
@@ -24,7 +24,7 @@ def built(model: Any, dtype: Any, return_std: bool) -> Any:
     graph = Graph(dtype, n_inputs(model))
     X, last = INPUT, _unfrozen(model)
     while isinstance(last, Pipeline):
-        *before, last = _steps(last)
+        *before, last = working_steps(last)
         for step in before:
             X = transformed(step, graph, X)
         last = _unfrozen(last)
@@ -48,13 +48,8 @@ def n_inputs(model: Any) -> int:
     """Columns of the rows that a model takes."""
     model = _unfrozen(model)
     if isinstance(model, Pipeline):
-        return n_inputs(_steps(model)[0])
+        return n_inputs(working_steps(model)[0])
     return int(model.n_features_in_)
-
-
-def _steps(pipeline: Pipeline) -> list[Any]:
-    """All but those that pass rows through."""
-    return [s for _, s in pipeline.steps if s is not None and s != "passthrough"]
 
 
 def said(model: Any, graph: Graph, X: str) -> Outputs:

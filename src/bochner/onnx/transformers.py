@@ -92,9 +92,14 @@ def raw_columns(step: Any, graph: Graph, X: str) -> str:
 
 @steps.register
 def _pipeline(step: Pipeline, graph: Graph, X: str) -> str:
-    for _, one in step.steps:
-        X = X if one is None or one == "passthrough" else transformed(one, graph, X)
+    for one in working_steps(step):
+        X = transformed(one, graph, X)
     return X
+
+
+def working_steps(pipeline: Pipeline) -> list[Any]:
+    """All steps but those that pass rows through."""
+    return [s for _, s in pipeline.steps if s is not None and s != "passthrough"]
 
 
 @steps.register

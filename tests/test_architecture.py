@@ -30,8 +30,13 @@ LAYERS = [
     {"linear"},
     {"execution"},
     {"estimators"},
+    {"preprocessing"},
     {"datasets", "persistence", "onnx", "theory"},
-    {"__init__"},
+    {"comparison"},
+    {"recommend", "report"},
+    {"jobs"},
+    {"cli"},
+    {"__init__", "__main__"},
 ]
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
 FILES = sorted(ROOT.rglob("*.py"))
@@ -100,6 +105,7 @@ def test_compiled_code_lives_in_private_files_of_functions(path):
 def test_extras_are_imported_where_they_are_used():
     """The library works, and is fast to import, without them."""
     extras = ("dask", "distributed", "pyarrow", "onnx", "onnxruntime")
+    extras += ("typer", "rich", "plotly", "jinja2", "pandas", "polars")
     places = {extra: set() for extra in extras}
     for path in FILES:
         for module in imported_modules(path) & places.keys():
@@ -110,6 +116,26 @@ def test_extras_are_imported_where_they_are_used():
         "execution/dask_source.py",
     }
     assert places["distributed"] == {"execution/dask.py"}
-    assert all(place.startswith("execution/") for place in places["pyarrow"])
+    tables = {p for p in places["pyarrow"] if not p.startswith("execution/")}
+    assert tables == {"jobs/predicting.py"}
+    for module in ("typer", "rich"):
+        assert all(place.startswith("cli/") for place in places[module])
+    for module in ("plotly", "jinja2"):
+        assert all(place.startswith("report/") for place in places[module])
     assert places["onnx"] == {"onnx/__init__.py", "onnx/graph.py"}
     assert not places["onnxruntime"]
+
+
+def test_nothing_left_of_the_command_line_prints():
+    for path in FILES:
+        calls = [n for n in ast.walk(ast.parse(path.read_text())) if _is_print(n)]
+        allowed = layer_of(path) in ("cli", "_progress")
+        assert allowed or not calls, path
+
+
+def _is_print(node: ast.AST) -> bool:
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "print"
+    )

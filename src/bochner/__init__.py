@@ -16,17 +16,20 @@ from . import (
     metrics,
     nonlinearities,
     onnx,
+    preprocessing,
     projections,
     theory,
 )
 from ._threads import threads
 from ._version import __version__
 from .compact import CompactMap
+from .comparison import compare
 from .estimators import KernelClassifier, KernelPCA, KernelRegressor, estimate
 from .execution import blocks
 from .maps import RandomFeatures, RandomProjection
 from .nystroem import Nystroem
 from .persistence import load, save
+from .recommend import recommend
 
 __all__ = [
     "CompactMap",
@@ -38,6 +41,7 @@ __all__ = [
     "RandomProjection",
     "__version__",
     "blocks",
+    "compare",
     "compression",
     "datasets",
     "estimate",
@@ -47,7 +51,9 @@ __all__ = [
     "metrics",
     "nonlinearities",
     "onnx",
+    "preprocessing",
     "projections",
+    "recommend",
     "save",
     "theory",
     "threads",

@@ -41,6 +41,18 @@ def checked_path(owner: str, path: Any) -> Path:
     return Path(name).expanduser()
 
 
+def check_writable(owner: str, path: Any) -> None:
+    """Refuse before long work what could not be written after it."""
+    asked = checked_path(owner, path)
+    target = _resolved(asked)
+    _check_target(owner, str(asked), target)
+    if not os.access(target.parent, os.W_OK):
+        raise PermissionError(
+            f"{owner}: {str(asked)!r} cannot be written: you may not write to the "
+            f"folder {str(target.parent)!r}."
+        )
+
+
 @contextlib.contextmanager
 def new_file(owner: str, path: Any) -> Iterator[BinaryIO]:
     """A file that a user asked for: `replacing`, through links, errors in plain words.

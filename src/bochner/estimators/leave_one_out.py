@@ -25,14 +25,25 @@ and what rows beyond the sample add is on its side."""
 
 def hinge(K: np.ndarray, T: np.ndarray, w: np.ndarray, alpha: float) -> float:
     """Mean squared hinge of leave-one-out scores; K without its intercept."""
+    left_out = _residuals(K, T, w, alpha)
+    missing = np.maximum(1 - T * (T - left_out), 0)
+    return float(np.average((missing**2).sum(axis=1), weights=w))
+
+
+def squared(K: np.ndarray, T: np.ndarray, w: np.ndarray, alpha: float) -> float:
+    """Mean squared error of leave-one-out scores; K without its intercept."""
+    left_out = _residuals(K, T, w, alpha)
+    return float(np.average((left_out**2).sum(axis=1), weights=w))
+
+
+def _residuals(K: np.ndarray, T: np.ndarray, w: np.ndarray, alpha: float) -> np.ndarray:
+    """Targets less their leave-one-out scores; infinite where there are none."""
     factor, failed = lapack.dpotrf(K + 1.0 + np.diag(alpha / w), lower=1)
     if failed:
-        return np.inf
+        return np.full_like(T, np.inf)
     inverse, _ = lapack.dpotri(factor, lower=1)
     inverse = np.tril(inverse) + np.tril(inverse, -1).T
-    S = T - (inverse @ T) / inverse.diagonal()[:, None]
-    missing = np.maximum(1 - T * S, 0)
-    return float(np.average((missing**2).sum(axis=1), weights=w))
+    return (inverse @ T) / inverse.diagonal()[:, None]
 
 
 def choose_penalty(K: np.ndarray, T: np.ndarray, w: Any, candidates: Any) -> float:

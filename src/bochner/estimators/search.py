@@ -10,6 +10,7 @@ feature: the map needs no scaler, and sparse rows stay sparse.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,8 +27,11 @@ from ..execution.sources import ArraySource
 from ..kernels import Gaussian
 from ..linear.losses import signs
 from ..nystroem import Nystroem
-from .leave_one_out import ROWS, hinge
+from .leave_one_out import ROWS, hinge, squared
 from .training import deviations
+
+Loss = Callable[[np.ndarray, np.ndarray, np.ndarray, float], float]
+"""Of a Gram matrix, targets, weights and a penalty, by leave-one-out."""
 
 MORE_ROWS = 15_000
 LANDMARKS = 1000
@@ -71,22 +75,51 @@ def search_bandwidth(
     rows: ArraySource, n_classes: int, report: Report
 ) -> tuple[Any, float | None]:
     """γ of a Gaussian kernel for rows with class numbers, and α where rows tell."""
+    scaled, factor, alpha = search_classes(rows, n_classes, report)
+    return scaled.bandwidth(factor), alpha
+
+
+def search_classes(
+    rows: ArraySource, n_classes: int, report: Report
+) -> tuple[Scaled, float, float | None]:
+    """Scaling and factor on the rule's γ for class numbers, and α where rows tell."""
     X, y, weight = rows.X, rows.y, rows.weight
-    places = Stream(0).child("search").subset(X.shape[0], ROWS)
-    w = np.ones(len(places)) if weight is None else weight[places]
-    T = signs(y[places], n_classes, np.float64)
-    spread = deviations(X, weight)
-    tried = [_walk(scaled, T, w) for scaled in _scalings(X[places], w, spread)]
-    loss, factor, scaled = min(tried, key=lambda found: found[0])
-    report(
-        f"bandwidth: γ = {factor:g}/(d · var) of {scaled.name} features, "
-        f"leave-one-out loss {loss:.4g} on {len(places)} rows"
+    scaled, factor = _searched(
+        X, lambda places: signs(y[places], n_classes, np.float64), weight, hinge, report
     )
     alpha = None
     if X.shape[0] > 2 * ROWS:
         factor, alpha = _refined(X, y, weight, n_classes, scaled, factor)
         report(f"bandwidth: γ = {factor:g}/(d · var), α = {alpha:g} by rows held out")
-    return scaled.bandwidth(factor), alpha
+    return scaled, factor, alpha
+
+
+def search_numbers(X: Any, y: np.ndarray, report: Report) -> tuple[Scaled, float]:
+    """Scaling and factor on the rule's γ, one for all features, for numbers (n,)."""
+    T = (y.reshape(-1, 1) - y.mean()) / (y.std() or 1.0)
+    return _searched(X, lambda places: T[places], None, squared, report)
+
+
+def _searched(
+    X: Any,
+    targets: Callable[[np.ndarray], np.ndarray],
+    weight: Any,
+    loss: Loss,
+    report: Report,
+) -> tuple[Scaled, float]:
+    """The scaling and factor of the least leave-one-out loss on some rows."""
+    places = Stream(0).child("search").subset(X.shape[0], ROWS)
+    w = np.ones(len(places)) if weight is None else weight[places]
+    spread = deviations(X, weight)
+    scalings = _scalings(X[places], w, spread)
+    T = targets(places)
+    tried = [_walk(scaled, T, w, loss) for scaled in scalings]
+    least, factor, scaled = min(tried, key=lambda found: found[0])
+    report(
+        f"bandwidth: γ = {factor:g}/(d · var) of {scaled.name} features, "
+        f"leave-one-out loss {least:.4g} on {len(places)} rows"
+    )
+    return scaled, factor
 
 
 def _scalings(X: Any, w: np.ndarray, spread: np.ndarray) -> list[Scaled]:
@@ -100,7 +133,9 @@ def _scalings(X: Any, w: np.ndarray, spread: np.ndarray) -> list[Scaled]:
     return [*found, Scaled("standardised", _distances(rows), gamma, spread)]
 
 
-def _walk(scaled: Scaled, T: np.ndarray, w: np.ndarray) -> tuple[float, float, Scaled]:
+def _walk(
+    scaled: Scaled, T: np.ndarray, w: np.ndarray, judged: Loss
+) -> tuple[float, float, Scaled]:
     """The best factor: from 1 in both directions while the loss falls."""
     losses: dict[int, float] = {}
 
@@ -109,7 +144,7 @@ def _walk(scaled: Scaled, T: np.ndarray, w: np.ndarray) -> tuple[float, float, S
             return np.inf
         if i not in losses:
             K = np.exp(-scaled.gamma * FACTORS[i] * scaled.D)
-            losses[i] = min(hinge(K, T, w, alpha) for alpha in ALPHAS)
+            losses[i] = min(judged(K, T, w, alpha) for alpha in ALPHAS)
         return losses[i]
 
     best = int(np.flatnonzero(FACTORS == 1)[0])

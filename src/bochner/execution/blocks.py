@@ -23,6 +23,7 @@ def blocks(
     n_features: int | None = None,
     delimiter: str | None = None,
     format: str | None = None,
+    frames: Any = None,
 ) -> Blocks:
     """Blocks of rows for `fit`, from arrays, files, iterables or a function.
 
@@ -62,6 +63,10 @@ def blocks(
     format : name, optional
         "parquet", "csv", "tsv", "svmlight", "npy" or "npz", where a file's name does
         not tell.
+    frames : True, or dict of names and kinds, optional
+        Blocks are pandas frames of the columns of a table as they come, or of those
+        named, each read as "numbers", "categories" or "dates": for Pipelines that begin
+        with a `ColumnTransformer` (`preprocessing.for_table`).
 
     Returns
     -------
@@ -81,7 +86,16 @@ def blocks(
         return source
     _check(source, rows=rows, hashed=hashed, n_features=n_features)
     reading = Reading(
-        target, weight, columns, hashed, names, n_features, rows, delimiter, format
+        target,
+        weight,
+        columns,
+        hashed,
+        names,
+        n_features,
+        rows,
+        delimiter,
+        format,
+        frames or None,
     )
     if is_files(source):
         return file_blocks(source, reading, format)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from .frames import arrow_type, kind
 from .tables import Plan, Reading, plan_rows, text_bytes
 
 READ_BYTES = 1 << 22
@@ -26,8 +27,21 @@ def schema(path: Path, reading: Reading) -> Any:
             found = file.schema
     except pa.ArrowInvalid as error:
         raise _located(path, reading, None, 0, error) from error
+    if reading.frames is not None:
+        return _as_frames(found, reading.frames)
     nothing = pa.float64() if reading.hashed is None else pa.string()
     return pa.schema([pa.field(f.name, _widened(f.type, nothing)) for f in found])
+
+
+def _as_frames(found: Any, frames: Any) -> Any:
+    """Columns of the kinds that were asked for, or that the first rows tell."""
+    import pyarrow as pa
+
+    asked = frames if isinstance(frames, Mapping) else {}
+    wanted = {f.name: asked.get(f.name) or kind(f) for f in found}
+    return pa.schema(
+        [pa.field(f.name, arrow_type(wanted[f.name], f.type)) for f in found]
+    )
 
 
 def about_rows(path: Path) -> int:
@@ -105,6 +119,10 @@ def _stream(path: Path) -> Any:
     return pa.input_stream(str(path), compression="detect")
 
 
+def _has_text(reading: Reading) -> bool:
+    return reading.hashed is not None or reading.frames is not None
+
+
 def _delimiter(reading: Reading) -> str:
     return reading.delimiter or ("\t" if reading.format == "tsv" else ",")
 
@@ -118,7 +136,7 @@ def _opened(path: Path, reading: Reading, types: dict[str, Any] | None) -> Any:
         arrow_csv.ReadOptions(block_size=READ_BYTES, column_names=names),
         arrow_csv.ParseOptions(
             delimiter=_delimiter(reading),
-            newlines_in_values=reading.hashed is not None,  # where text is wanted
+            newlines_in_values=_has_text(reading),
         ),
         arrow_csv.ConvertOptions(
             column_types=types,

@@ -13,6 +13,7 @@ from typing import Any
 
 from . import csv_files, parquet_files, svmlight_files
 from .array_files import npy_items, npy_rows, npz_items
+from .frames import FramePlan
 from .stream import Blocks, Item
 from .tables import PACKED, Plan, Reading, plan_rows
 
@@ -36,9 +37,9 @@ TABLES = {
 
 
 OPTIONS = {
-    "parquet": ("target", "weight", "columns", "hashed"),
-    "csv": ("target", "weight", "columns", "hashed", "names", "delimiter"),
-    "tsv": ("target", "weight", "columns", "hashed", "names"),
+    "parquet": ("target", "weight", "columns", "hashed", "frames"),
+    "csv": ("target", "weight", "columns", "hashed", "frames", "names", "delimiter"),
+    "tsv": ("target", "weight", "columns", "hashed", "frames", "names"),
     "svmlight": ("n_features",),
     "npy": ("target", "weight"),
     "npz": ("target", "weight"),
@@ -142,6 +143,11 @@ def _ending(path: Path) -> str | None:
     return None
 
 
+def format_of(source: Any) -> str:
+    """The format of files, by the name of the first."""
+    return _format(_paths(source)[0])
+
+
 def _format(path: Path) -> str:
     kind = _ending(path)
     if kind is None:
@@ -154,11 +160,12 @@ def _format(path: Path) -> str:
 
 
 def _table_items(paths: list[Path], module: Any, reading: Reading) -> Iterator[Item]:
-    plan: Plan | None = None
+    plan: Any = None
+    kind = Plan if reading.frames is None else FramePlan
     for path in paths:
         schema = module.schema(path, reading)
         if plan is None:
-            plan = Plan.of(schema, reading, path.name)
+            plan = kind.of(schema, reading, path.name)
         else:
             plan.check(schema, path.name)
         start = 0

@@ -73,6 +73,28 @@ class Blocks:
             self._begin()
         return self._resumed()
 
+    def transformed(self, transform: Callable[[Any], Any]) -> Blocks:
+        """The same rows, put through `transform` block by block."""
+
+        def read() -> Iterator[Item]:
+            for item in self.walk():
+                try:
+                    yield item._replace(X=transform(item.X))
+                except ValueError as error:
+                    raise ValueError(f"{item.place}: {error}") from error
+
+        return Blocks(read, self.once, self.about_rows)
+
+    def watched(self, read_rows: Callable[[int], None]) -> Blocks:
+        """The same rows; `read_rows` is told how many there are in every block."""
+
+        def read() -> Iterator[Item]:
+            for item in self.walk():
+                yield item
+                read_rows(_num_samples(item.X))
+
+        return Blocks(read, self.once, self.about_rows)
+
     def weighing(self) -> Iterator[Item]:
         """The blocks that have rows which weigh something."""
         return (item for item in self.walk() if _weighs(item))

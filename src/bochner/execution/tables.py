@@ -39,6 +39,7 @@ class Reading:
     rows: int | None = None
     delimiter: str | None = None
     format: str | None = None
+    frames: Any = None
 
     @property
     def is_of_tables(self) -> bool:
@@ -73,15 +74,15 @@ class Plan:
     def of(cls, schema: Any, reading: Reading, place: str) -> Plan:
         """For tables like the one of this schema."""
         others = [n for n in (reading.target, reading.weight) if n is not None]
-        _check_names(schema, others, reading.columns or (), place)
+        check_names(schema, others, reading.columns or (), place)
         features = reading.columns
         if features is None:
             features = [name for name in schema.names if name not in others]
         for name in (*features, *others):
             if name not in schema.names:
                 raise ValueError(
-                    f"blocks: {place} has no column {name!r}{_near(name, schema.names)}"
-                    f"; its columns are {_listed(schema.names)}."
+                    f"blocks: {place} has no column {name!r}{near(name, schema.names)}"
+                    f"; its columns are {listed(schema.names)}."
                 )
         if not features:
             raise ValueError(f"blocks: {place} has no columns left to be features.")
@@ -108,7 +109,7 @@ class Plan:
         if missing or (new and not self.all_named):
             what = "lacks" if missing else "has the new column"
             raise ValueError(
-                f"blocks: {place} {what} {_listed(missing or new)}; all files must "
+                f"blocks: {place} {what} {listed(missing or new)}; all files must "
                 "have the columns of the first (or name those to read in columns)."
             )
         for name, kind in zip(self.features, self.kinds, strict=True):
@@ -123,12 +124,12 @@ class Plan:
         """Rows of a table that begins behind row `start` of a file."""
         place = f"{file}, rows {start + 1} to {start + table.num_rows}"
         self._check_text(table, file, start)
-        y = None if self.target is None else _target(table, self.target, file, start)
-        w = None if self.weight is None else _numbers(table, self.weight)
+        y = None if self.target is None else target(table, self.target, file, start)
+        w = None if self.weight is None else numbers(table, self.weight)
         if self.hashed is not None:
             X: Any = hashed(table, self.features, self.kinds, self.hashed)
         else:
-            X = np.column_stack([_numbers(table, name) for name in self.features])
+            X = np.column_stack([numbers(table, name) for name in self.features])
         return Item(X, y, w, place, start)
 
     def _check_text(self, table: Any, file: str, start: int) -> None:
@@ -146,12 +147,12 @@ class Plan:
                 )
 
 
-def plan_rows(plan: Plan, reading: Reading) -> int:
+def plan_rows(plan: Any, reading: Reading) -> int:
     """Rows of a block: as asked for, or as many as fit."""
     return block_rows(reading.rows, 8 * len(plan.features))
 
 
-def _check_names(schema: Any, others: list[Any], columns: Any, place: str) -> None:
+def check_names(schema: Any, others: list[Any], columns: Any, place: str) -> None:
     for name in others:
         if not isinstance(name, str):
             raise TypeError(
@@ -166,7 +167,7 @@ def _check_names(schema: Any, others: list[Any], columns: Any, place: str) -> No
     twice = {name for name in schema.names if schema.names.count(name) > 1}
     if twice:
         raise ValueError(
-            f"blocks: {place} has several columns called {_listed(sorted(twice))}; "
+            f"blocks: {place} has several columns called {listed(sorted(twice))}; "
             "names must differ."
         )
 
@@ -189,11 +190,11 @@ def hashed(
             at = np.flatnonzero(codes >= 0)
             index, value = found.indices[codes[at]], found.data[codes[at]]
         else:
-            numbers = _numbers(table, name).astype(np.float64)
-            at = np.flatnonzero(~np.isnan(numbers) & (numbers != 0))
+            column = numbers(table, name).astype(np.float64)
+            at = np.flatnonzero(~np.isnan(column) & (column != 0))
             found = hasher.transform([[(name, 1.0)]])
             index = np.full(len(at), found.indices[0])
-            value = found.data[0] * numbers[at]
+            value = found.data[0] * column[at]
         rows.append(at)
         indices.append(index)
         values.append(value)
@@ -238,7 +239,7 @@ def _kind(field: Any, place: str) -> str:
     )
 
 
-def _numbers(table: Any, name: str) -> np.ndarray:
+def numbers(table: Any, name: str) -> np.ndarray:
     """A column as float32 where it is, else as float64; NaN where it is missing."""
     import pyarrow as pa
 
@@ -247,7 +248,7 @@ def _numbers(table: Any, name: str) -> np.ndarray:
     return column.cast(kind, safe=False).to_numpy()
 
 
-def _target(table: Any, name: str, file: str, start: int) -> np.ndarray:
+def target(table: Any, name: str, file: str, start: int) -> np.ndarray:
     """The target: whole numbers, numbers or text; every row must have one."""
     import pyarrow as pa
 
@@ -276,11 +277,11 @@ def _is_number(cell: Any) -> bool:
     return True
 
 
-def _near(name: str, names: list[str]) -> str:
+def near(name: str, names: list[str]) -> str:
     found = difflib.get_close_matches(str(name), names, n=1)
     return f" (perhaps {found[0]!r})" if found else ""
 
 
-def _listed(names: list[str], most: int = 12) -> str:
+def listed(names: list[str], most: int = 12) -> str:
     more = f", … ({len(names)} in all)" if len(names) > most else ""
     return ", ".join(map(repr, names[:most])) + more

@@ -29,7 +29,7 @@ class RowSample:
     def add(self, F: Any, T: np.ndarray, weight: np.ndarray | None) -> None:
         """Take in rows F (b, M) with targets T (b, K)."""
         n = F.shape[0]
-        keys = _hashed(np.arange(self.seen, self.seen + n, dtype=np.uint64))
+        keys = hashed_places(np.arange(self.seen, self.seen + n, dtype=np.uint64))
         self.seen += n
         low = np.arange(n)
         if self.keys is not None and len(self.keys) == ROWS:
@@ -54,7 +54,7 @@ class RowSample:
         self.keys, self.F, self.T, self.weight = keys[kept], F[kept], T[kept], w[kept]
 
 
-def _hashed(places: np.ndarray) -> np.ndarray:
+def hashed_places(places: np.ndarray) -> np.ndarray:
     """Scattered 64-bit numbers, one per place (SplitMix64)."""
     with np.errstate(over="ignore"):
         z = (places + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)

@@ -1,8 +1,8 @@
 """ONNX: models that run where there is no Python.
 
 `graph` builds graphs of operators; `linear_maps`, `fourier`, `features` and `kernels`
-are the parts of maps, `transformers` maps and what stands before them, `estimators`
-whole models.
+are the parts of maps, `tables` columns of text and dates, `transformers` maps and what
+stands before them, `estimators` whole models.
 """
 
 from __future__ import annotations
@@ -29,6 +29,11 @@ def export(
     - of classifiers `label`, `scores`, and `probabilities` where the model has them;
     - of regressors `prediction`, and `std` if asked for.
 
+    Where a Pipeline begins with a ColumnTransformer that takes text or dates, as
+    `preprocessing.for_table` makes them, there is no `X`, and each column is an input
+    of its name, (n, 1): numbers in the graph's type, text ("" is missing), dates as
+    int64 seconds since 1970-01-01 UTC (−2⁶³ is missing).
+
     Rows are not looked at: NaN gives NaN, and some label.
 
     Hadamard, circulant and (very) sparse maps stay structured. Opset 18. Needs the
@@ -37,8 +42,8 @@ def export(
     Parameters
     ----------
     model : map, estimator, or Pipeline that ends with one, fitted
-        Steps before it may be scalers, SimpleImputer, ColumnTransformer and
-        OneHotEncoder of numbers.
+        Steps before it may be scalers, SimpleImputer, OneHotEncoder,
+        ColumnTransformer and those of `bochner.preprocessing`.
     path : path
         By custom ending in `.onnx`; replaced as a whole.
     dtype : None, "float32" or "float64"

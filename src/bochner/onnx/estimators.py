@@ -12,8 +12,9 @@ from sklearn.pipeline import Pipeline
 
 from ..compact import CompactMap
 from ..estimators import KernelClassifier, KernelPCA, KernelRegressor
-from .graph import INPUT, Graph
-from .transformers import scores, transformed, working_steps
+from .graph import Graph
+from .tables import Table, rows, working_steps
+from .transformers import scores, transformed
 
 Outputs = dict[str, tuple[str, Any, list[Any]]]
 """Tensors by name, with their types and shapes."""
@@ -21,35 +22,38 @@ Outputs = dict[str, tuple[str, Any, list[Any]]]
 
 def built(model: Any, dtype: Any, return_std: bool) -> Any:
     """The ONNX model of a fitted one."""
-    graph = Graph(dtype, n_inputs(model))
-    X, last = INPUT, _unfrozen(model)
-    while isinstance(last, Pipeline):
-        *before, last = working_steps(last)
-        for step in before:
-            X = transformed(step, graph, X)
-        last = _unfrozen(last)
-    found = said(last, graph, X)
+    found = _flat(model)
+    *before, last = found
+    graph = Graph(dtype, int(found[0].n_features_in_))
+    X: Any = rows(found[0], graph)
+    told = {"bochner.model": type(last).__name__} | _columns(model, X)
+    for step in before:
+        X = transformed(step, graph, X)
+    results = said(last, graph, X)
     if return_std:
-        found |= _deviations(last, graph, X)
-    told = {"bochner.model": type(last).__name__}
+        results |= _deviations(last, graph, X)
+    return graph.model(results, **told)
+
+
+def _flat(model: Any) -> list[Any]:
+    """The steps of a model that do something, those of Pipelines inside too."""
+    while isinstance(model, FrozenEstimator):
+        model = model.estimator
+    if not isinstance(model, Pipeline):
+        return [model]
+    return [one for step in working_steps(model) for one in _flat(step)]
+
+
+def _columns(model: Any, X: Any) -> dict[str, str]:
+    """What the file tells of columns: their names, and kinds if they are inputs."""
+    told = {}
     names = getattr(model, "feature_names_in_", None)
     if names is not None:
         told["bochner.columns"] = json.dumps(list(names))
-    return graph.model(found, **told)
-
-
-def _unfrozen(model: Any) -> Any:
-    while isinstance(model, FrozenEstimator):
-        model = model.estimator
-    return model
-
-
-def n_inputs(model: Any) -> int:
-    """Columns of the rows that a model takes."""
-    model = _unfrozen(model)
-    if isinstance(model, Pipeline):
-        return n_inputs(working_steps(model)[0])
-    return int(model.n_features_in_)
+    if isinstance(X, Table):
+        pairs = zip(X.tensors, X.kinds, strict=True)
+        told["bochner.kinds"] = json.dumps({n: kind for n, kind in pairs if n})
+    return told
 
 
 def said(model: Any, graph: Graph, X: str) -> Outputs:

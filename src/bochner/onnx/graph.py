@@ -18,6 +18,9 @@ OPSET = 18
 IR_VERSION = 8
 """The format of the file that belongs to them."""
 
+ML, ML_OPSET = "ai.onnx.ml", 3
+"""Where LabelEncoder is: named in a file only where it is used."""
+
 INPUT = "X"
 
 LARGEST = (1 << 31) - (1 << 20)
@@ -32,7 +35,8 @@ class Graph:
     ----------
     dtype : float32 or float64
     n_features : int
-        Columns of X; the number of its rows stays open.
+        Columns of X; the number of its rows stays open. There is no X where `column`
+        was called.
     """
 
     def __init__(self, dtype: Any, n_features: int) -> None:
@@ -44,15 +48,38 @@ class Graph:
         self._nodes: list[Any] = []
         self._constants: list[Any] = []
         self._names: dict[Any, str] = {}
+        self._columns: dict[str, Any] = {}
         self._n_bytes = 0
 
     def __call__(self, operator: str, *inputs: Any, **attributes: Any) -> str:
         """The name of an operator's output; inputs are such names, or arrays."""
         names = [i if isinstance(i, str) else self.constant(i) for i in inputs]
-        output = f"{operator}_{len(self._nodes)}"
+        output = self._free(f"{operator}_{len(self._nodes)}")
         node = self._onnx.helper.make_node(operator, names, [output], **attributes)
         self._nodes.append(node)
         return output
+
+    def column(self, name: str, dtype: Any) -> str:
+        """One more input, (n, 1), of the name of a table's column."""
+        if not name:
+            raise ValueError(
+                "onnx.export: a column is called '', which no input can be; rename "
+                "it, and fit again."
+            )
+        self._columns[name] = dtype
+        return name
+
+    def _free(self, name: str) -> str:
+        """A name that no column has."""
+        while name in self._columns:
+            name += "_"
+        return name
+
+    def looked_up(self, X: str, values: dict[str, int], default: int) -> str:
+        """Whole numbers for text."""
+        keys, found = list(values), list(values.values())
+        more = {"keys_strings": keys, "values_int64s": found, "default_int64": default}
+        return self("LabelEncoder", X, domain=ML, **more)
 
     def constant(self, value: Any) -> str:
         """An array as it is, floats in the graph's type; each is stored once."""
@@ -70,7 +97,7 @@ class Graph:
         key = (array.dtype.str, array.shape, found.digest())
         if key not in self._names:
             self._count(array)
-            name = f"constant_{len(self._constants)}"
+            name = self._free(f"constant_{len(self._constants)}")
             stored = self._onnx.numpy_helper.from_array(array, name)
             self._constants.append(stored)
             self._names[key] = name
@@ -121,18 +148,17 @@ class Graph:
         `told` is kept as metadata.
         """
         helper = self._onnx.helper
-        rows = self._info(INPUT, self.dtype, ["n", self._n_features])
         results = []
         for name, (tensor, dtype, shape) in outputs.items():
+            self._check_output(name)
             self._nodes.append(helper.make_node("Identity", [tensor], [name]))
             results.append(self._info(name, dtype, shape))
         graph = helper.make_graph(
-            self._nodes, "bochner", [rows], results, self._constants
+            self._nodes, "bochner", self._inputs(), results, self._constants
         )
-        opset = helper.make_opsetid("", OPSET)
         model = helper.make_model(
             graph,
-            opset_imports=[opset],
+            opset_imports=self._opsets(),
             ir_version=IR_VERSION,
             producer_name="bochner",
             producer_version=__version__,
@@ -140,6 +166,24 @@ class Graph:
         helper.set_model_props(model, told)
         self._onnx.checker.check_model(model, full_check=True)
         return model
+
+    def _inputs(self) -> list[Any]:
+        if not self._columns:
+            return [self._info(INPUT, self.dtype, ["n", self._n_features])]
+        pairs = self._columns.items()
+        return [self._info(name, dtype, ["n", 1]) for name, dtype in pairs]
+
+    def _opsets(self) -> list[Any]:
+        used = {node.domain for node in self._nodes}
+        versions = {"": OPSET} | ({ML: ML_OPSET} if ML in used else {})
+        return [self._onnx.helper.make_opsetid(*pair) for pair in versions.items()]
+
+    def _check_output(self, name: str) -> None:
+        if name in self._columns:
+            raise ValueError(
+                f"onnx.export: the column {name!r} is called like an output of the "
+                "graph, and names must differ; rename it, and fit again."
+            )
 
     def _info(self, name: str, dtype: Any, shape: list[Any]) -> Any:
         return self._onnx.helper.make_tensor_value_info(name, self._code(dtype), shape)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import UserList
 from functools import singledispatch
 from typing import Any
 
@@ -24,23 +23,42 @@ from ..compact import CompactMap
 from ..estimators import KernelPCA
 from ..maps import RandomFeatures, RandomProjection
 from ..nystroem import Nystroem, NystroemMap
+from ..preprocessing import DateParts, Numbers, Texts
+from . import tables
 from .features import features
 from .graph import Graph
 from .kernels import columns
 from .linear_maps import applied
+from .tables import Table, working_steps
+
+ON_TABLES = (
+    *(ColumnTransformer, FrozenEstimator, Pipeline),
+    *(DateParts, OneHotEncoder, SimpleImputer, Texts),
+)
+"""Steps that take columns of different types; others take a tensor of numbers."""
 
 
-def transformed(step: Any, graph: Graph, X: str) -> str:
-    """What `step.transform` makes of rows X."""
+def transformed(step: Any, graph: Graph, X: Any) -> Any:
+    """What `step.transform` makes of rows X, a tensor's name or a Table."""
     # a subclass may have methods of its own, which no operator knows of
     if type(step) not in steps.registry:
         searched = " Export its best_estimator_." * hasattr(step, "best_estimator_")
         raise TypeError(
             f"onnx.export: {type(step).__name__} has no operators here.{searched} "
             "Exported are bochner's maps and estimators, alone or at the end of "
-            "Pipelines with scalers, SimpleImputer, ColumnTransformer and "
-            "OneHotEncoder of numbers; of other Pipelines export the last step "
+            "Pipelines with scalers, SimpleImputer, ColumnTransformer, OneHotEncoder "
+            "and bochner.preprocessing; of other Pipelines export the last step "
             "(model[-1]), and transform rows before."
+        )
+    if isinstance(X, Table) and type(step) not in ON_TABLES:
+        raise TypeError(
+            f"onnx.export: {type(step).__name__} takes numbers, and here columns of "
+            f"{' and '.join(sorted(set(X.kinds)))}; {tables.WAY_OUT}"
+        )
+    if isinstance(X, str) and isinstance(step, DateParts | Texts):
+        raise TypeError(
+            f"onnx.export: {type(step).__name__} takes columns, and the graph one "
+            "tensor of numbers; put it into a ColumnTransformer at the beginning."
         )
     return steps(step, graph, X)
 
@@ -91,19 +109,14 @@ def raw_columns(step: Any, graph: Graph, X: str) -> str:
 
 
 @steps.register
-def _pipeline(step: Pipeline, graph: Graph, X: str) -> str:
+def _pipeline(step: Pipeline, graph: Graph, X: Any) -> Any:
     for one in working_steps(step):
         X = transformed(one, graph, X)
     return X
 
 
-def working_steps(pipeline: Pipeline) -> list[Any]:
-    """All steps but those that pass rows through."""
-    return [s for _, s in pipeline.steps if s is not None and s != "passthrough"]
-
-
 @steps.register
-def _frozen(step: FrozenEstimator, graph: Graph, X: str) -> str:
+def _frozen(step: FrozenEstimator, graph: Graph, X: Any) -> Any:
     return transformed(step.estimator, graph, X)
 
 
@@ -147,14 +160,15 @@ def _max_abs(step: MaxAbsScaler, graph: Graph, X: str) -> str:
 
 
 @steps.register
-def _imputed(step: SimpleImputer, graph: Graph, X: str) -> str:
+def _imputed(step: SimpleImputer, graph: Graph, X: Any) -> Any:
+    if isinstance(X, Table):
+        return tables.filled_text(step, graph, X)
     try:
         numbers = np.asarray(step.statistics_, dtype=np.float64)
     except ValueError:
         raise TypeError(
             f"onnx.export: SimpleImputer fills in text, {step.statistics_!r}, and the "
-            "graph takes one tensor of numbers; export the last step (model[-1]), and "
-            "transform rows before."
+            f"graph takes one tensor of numbers; {tables.WAY_OUT}"
         ) from None
     absent = _absent(graph, X, step.missing_values)
     kept = np.flatnonzero(~np.isnan(numbers))
@@ -178,59 +192,43 @@ def _absent(graph: Graph, X: str, mark: Any) -> str:
 
 
 @steps.register
-def _one_hot(step: OneHotEncoder, graph: Graph, X: str) -> str:
-    grouped = step.min_frequency is not None or step.max_categories is not None
-    if step.drop is not None or grouped:
-        raise TypeError(
-            "onnx.export: OneHotEncoder with drop, min_frequency or max_categories has "
-            "no operators here; leave them out."
-        )
-    parts = []
-    for j, categories in enumerate(step.categories_):
-        if categories.dtype.kind not in "fiub":
-            raise TypeError(
-                "onnx.export: OneHotEncoder has text for categories, and the graph "
-                "takes one tensor of numbers; export the last step (model[-1]), and "
-                "transform rows before."
-            )
-        if len(np.unique(categories.astype(graph.dtype))) < len(categories):
-            raise ValueError(
-                f"onnx.export: categories of OneHotEncoder are the same in "
-                f"{graph.dtype}: {categories!r}; use dtype='float64'."
-            )
-        column = graph("Gather", X, np.array([j]), axis=1)
-        known = categories[~np.isnan(categories.astype(np.float64))]
-        found = [graph("Equal", column, known.astype(np.float64))]
-        found += [graph("IsNaN", column)] * (len(categories) - len(known))
-        parts += [graph.cast(one, graph.dtype) for one in found]
-    return graph("Concat", *parts, axis=1)
+def _one_hot(step: OneHotEncoder, graph: Graph, X: Any) -> str:
+    return tables.one_hot(step, graph, X)
 
 
 @steps.register
-def _by_columns(step: ColumnTransformer, graph: Graph, X: str) -> str:
+def _read_numbers(step: Numbers, graph: Graph, X: str) -> str:
+    return X
+
+
+@steps.register
+def _read_texts(step: Texts, graph: Graph, X: Any) -> Any:
+    return X
+
+
+@steps.register
+def _read_dates(step: DateParts, graph: Graph, X: Any) -> str:
+    return tables.date_parts(graph, X)
+
+
+@steps.register
+def _by_columns(step: ColumnTransformer, graph: Graph, X: Any) -> str:
     parts = []
-    for _, one, chosen in step.transformers_:
+    for name, one, chosen in step.transformers_:
         is_word = isinstance(one, str)
-        places = _places(step, [] if is_word and one == "drop" else chosen)
+        places = tables.places(step, [] if is_word and one == "drop" else chosen)
         if len(places):
-            part = graph("Gather", X, places, axis=1)
+            part = _chosen(graph, X, places)
             parts.append(part if is_word else transformed(one, graph, part))
+            if isinstance(parts[-1], Table):
+                raise TypeError(
+                    f"onnx.export: the part {name!r} of a ColumnTransformer gives text "
+                    f"or dates, and what follows takes numbers; {tables.WAY_OUT}"
+                )
     return graph("Concat", *parts, axis=1)
 
 
-def _places(step: ColumnTransformer, chosen: Any) -> np.ndarray:
-    """Columns by number, from numbers, names, a slice or truth values."""
-    numbers = np.arange(step.n_features_in_)
-    names = list(getattr(step, "feature_names_in_", ()))
-    if isinstance(chosen, slice):
-        if isinstance(chosen.start, str) or isinstance(chosen.stop, str):  # both ends
-            start = 0 if chosen.start is None else names.index(chosen.start)
-            stop = None if chosen.stop is None else names.index(chosen.stop) + 1
-            chosen = slice(start, stop, chosen.step)
-        return numbers[chosen]
-    if isinstance(chosen, UserList):  # of what remains: looking into it may warn
-        chosen = chosen.data
-    found = np.atleast_1d(np.asarray(chosen))
-    if found.dtype.kind in "OU":
-        found = np.array([names.index(name) for name in found], dtype=np.int64)
-    return numbers[found] if found.size else numbers[:0]
+def _chosen(graph: Graph, X: Any, places: np.ndarray) -> Any:
+    if isinstance(X, Table):
+        return X.chosen(graph, places)
+    return graph("Gather", X, places, axis=1)

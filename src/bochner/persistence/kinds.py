@@ -43,6 +43,7 @@ from ..linear.sample import RowSample
 from ..maps import RandomFeatures, RandomProjection
 from ..nonlinearities import argmax_code, cosine, maxout, rectified
 from ..nystroem import Nystroem, NystroemMap
+from ..preprocessing import readers
 from ..projections import circulant, hadamard
 from ..projections import sparse as sparse_maps
 from . import checks
@@ -180,8 +181,10 @@ MODELS = {
         checks.components,
         ("checkpoint",),
     ),
+    **_named("preprocessing", (readers.DateParts, readers.Numbers)),
+    **_named("preprocessing", (readers.Texts,)),
 }
-"""bochner's own maps and estimators."""
+"""bochner's own maps and estimators, and what reads the cells of tables."""
 
 PREPROCESSING = {
     f"sklearn.{made.__name__}": Kind(made, None)

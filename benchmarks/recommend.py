@@ -1,0 +1,93 @@
+"""`recommend` beside a full grid of the same methods, sizes and bandwidths.
+
+Both choose by the same rows, the grid with a fit on all others for every candidate.
+Test scores are of the choices, fitted on all training rows. Printed besides: the best
+test score of any candidate in the grid, which nobody could have known; and whether test
+scores were inside the interval that `recommend` gave.
+"""
+
+from __future__ import annotations
+
+import time
+
+from bochner import datasets
+from bochner.comparison.data import Given, prepared
+from bochner.comparison.measuring import run as fitted
+from bochner.comparison.setting import Split, find_bandwidth
+from bochner.methods import METHODS
+from bochner.recommend.recommend import choosing, recommend
+from bochner.recommend.space import all_contenders, default_sizes
+
+SETS = "usps", "elevators", "spambase"
+SETTLED_ON = "letter", "digits"
+"""Sets that the search was developed on, and which prove nothing."""
+
+SPLITS = 4
+
+
+def run(quick: bool) -> None:
+    for name in SETS[-1:] if quick else SETS:
+        _beside_grid(name, quick)
+    print("\ntest score inside the interval that recommend gave")
+    hits = [
+        _inside(name, seed) for name in SETS for seed in range(1 if quick else SPLITS)
+    ]
+    print(f"in all: {sum(hits)} of {len(hits)}")
+
+
+def _beside_grid(name: str, quick: bool) -> None:
+    data = datasets.load(name)
+    names = ["rff", "sorf", "nystroem"] if quick else list(METHODS)
+    start = time.perf_counter()
+    found = recommend(data.X_train, data.y_train, methods=names)
+    seconds = time.perf_counter() - start
+    whole, _ = prepared(Given(data.X_train, data.y_train), None, {}, 0)
+    task = whole.task
+    bandwidth = find_bandwidth(whole)
+    test = Split(task, data.X_train, data.y_train, data.X_test, data.y_test)
+    if bandwidth.standardised:
+        whole, test = whole.scaled(), test.scaled()
+    split = choosing(whole, 0)
+    grid = all_contenders(
+        names, default_sizes(len(whole.y_train)), bandwidth.gamma, "squared"
+    )
+    start = time.perf_counter()
+    scores = []
+    for contender in grid:
+        try:
+            scores.append((fitted(contender, split, 0).score, contender))
+        except ValueError:
+            continue
+    grid_seconds = time.perf_counter() - start
+    best = max(scores, key=lambda pair: pair[0])[1]
+    ours = fitted(found.choice, test, 0).score
+    theirs = fitted(best, test, 0).score
+    near = sorted(scores, key=lambda pair: -pair[0])[:20]
+    oracle = max(fitted(contender, test, 0).score for _, contender in near)
+    print(f"\n{name}: {len(data.y_train)} rows, {len(grid)} candidates in the grid")
+    print(f"  recommend  {found.choice.name}, {found.choice.size}: test {ours:.4f}")
+    print(f"  grid       {best.name}, {best.size}: test {theirs:.4f}")
+    print(f"  best test score among the 20 best of the grid: {oracle:.4f}")
+    print(f"  points behind the grid's choice: {100 * (theirs - ours):+.2f}")
+    print(f"  points behind the best of all:   {100 * (oracle - ours):+.2f}")
+    share = seconds / grid_seconds
+    print(f"  time {seconds:.0f} s of {grid_seconds:.0f} s: {100 * share:.0f} %")
+
+
+def _inside(name: str, seed: int) -> bool:
+    """A quick search on another split, and whether its interval holds on test rows."""
+    from sklearn.model_selection import train_test_split
+
+    data = datasets.load(name)
+    X, _, y, _ = train_test_split(
+        data.X_train, data.y_train, train_size=0.7, random_state=seed
+    )
+    found = recommend(X, y, methods=["sorf", "nystroem", "rff"], random_state=seed)
+    whole, _ = prepared(Given(X, y), None, {}, seed)
+    split = Split(whole.task, X, y, data.X_test, data.y_test)
+    split = split.scaled() if found.standardised else split
+    score = fitted(found.choice, split, seed).score
+    inside = found.score.low <= score <= found.score.high
+    low, high = found.score.low, found.score.high
+    print(f"  {name}, split {seed}: {score:.4f} in [{low:.4f}, {high:.4f}] {inside}")
+    return inside

@@ -1,0 +1,19 @@
+"""`python -m bochner`: the command line."""
+
+import sys
+
+
+def main() -> None:
+    """Run the command line, or tell how to get it."""
+    try:
+        from .cli.app import run
+    except ImportError as missing:
+        sys.exit(
+            f"bochner's command line needs {missing.name}, which is not installed: "
+            "pip install 'bochner[cli]'"
+        )
+    run()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,135 @@
+"""`bochner recommend`: what to use on the user's data."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..jobs.rows import rows_at_hand
+from ..recommend.recommend import recommend_rows
+from ..recommend.results import Recommendation
+from . import options, show
+from .console import UNMET, counting, err, out, print_json, told
+
+TARGETS = "What you want"
+
+
+def recommend(
+    data: options.Data,
+    target: options.Target = None,
+    within: Annotated[
+        float | None,
+        typer.Option(
+            help="The fastest model within so many points of accuracy (hundredths of "
+            "R²) of the best, the exact kernel machine included.",
+            rich_help_panel=TARGETS,
+        ),
+    ] = None,
+    kernel_error: Annotated[
+        float | None,
+        typer.Option(
+            help="The fastest model whose relative kernel error is at most this.",
+            rich_help_panel=TARGETS,
+        ),
+    ] = None,
+    microseconds: Annotated[
+        float | None,
+        typer.Option(help="At most, to predict a row.", rich_help_panel=TARGETS),
+    ] = None,
+    megabytes: Annotated[
+        float | None,
+        typer.Option(help="At most, of the model's file.", rich_help_panel=TARGETS),
+    ] = None,
+    methods: Annotated[
+        str | None,
+        typer.Option("--methods", "-m", help="Names between commas; all by default."),
+    ] = None,
+    sizes: Annotated[
+        str | None,
+        typer.Option("--sizes", "-s", help="Numbers of features between commas."),
+    ] = None,
+    loss: Annotated[
+        str, typer.Option(help="Of classifiers: squared (fast), hinge or log.")
+    ] = "squared",
+    rows: Annotated[
+        int | None,
+        typer.Option(
+            help="Use at most so many rows, at random; 50,000 of larger data."
+        ),
+    ] = None,
+    task: options.Task = None,
+    numbers: options.Numbers = None,
+    categories: options.Categories = None,
+    dates: options.Dates = None,
+    drop: options.Drop = None,
+    seed: options.Seed = 0,
+    as_json: options.AsJson = False,
+    debug: options.Debug = False,
+) -> None:
+    """Search methods, sizes and bandwidths on DATA, and say what to use.
+
+    Without a target: the best score. The expected figures are of rows that had no part
+    in the search. Exit code 3: nothing meets the target.
+    """
+    with told(debug, lambda: "Nothing was chosen yet."):
+        asked = options.kinds_asked(numbers, categories, dates, drop)
+        with counting(f"searching on {Path(data).name}") as step:
+            given = rows_at_hand(data, target, rows, seed)
+            found = recommend_rows(
+                given,
+                within=within,
+                kernel_error=kernel_error,
+                microseconds=microseconds,
+                megabytes=megabytes,
+                methods=options.names(methods) or None,
+                sizes=options.counts("sizes", sizes),
+                task=task,
+                loss=loss,
+                columns=asked,
+                progress=step,
+                random_state=seed,
+            )
+        line = _fit_command(data, target, asked, found, seed)
+        if as_json:
+            print_json({**found.to_dict(), "command": line})
+        else:
+            _told(found, line)
+        if not found.met:
+            raise typer.Exit(UNMET)
+
+
+def _told(found: Recommendation, line: str) -> None:
+    out.print(show.trials_table(found))
+    out.print(show.recommendation_table(found))
+    for note in found.data.notes:
+        err.print(note, markup=False)
+    out.print("\nIn Python:\n", markup=False)
+    out.print(found.code, markup=False, soft_wrap=True)
+    out.print("\nIn the shell:\n", markup=False)
+    out.print(line, markup=False, soft_wrap=True)
+
+
+def _fit_command(
+    data: str,
+    target: str | None,
+    asked: dict[str, list[str]],
+    found: Recommendation,
+    seed: int,
+) -> str:
+    """The same model by `bochner fit`."""
+    choice = found.choice
+    words = ["bochner", "fit", data, "--features", choice.name, "--size"]
+    words += [str(choice.size), "--gamma", f"{choice.gamma:g}", "--seed", str(seed)]
+    words += ["--task", found.data.task]
+    if found.data.task == "classification":
+        words += ["--loss", choice.loss]
+    if found.standardised:
+        words.append("--standardise")
+    if target is not None:
+        words += ["--target", target]
+    for kind, columns in asked.items():
+        words += [f"--{kind}", ",".join(columns)]
+    return " ".join(shlex.quote(word) for word in [*words, "--out", "model.bochner"])

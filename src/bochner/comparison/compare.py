@@ -1,0 +1,237 @@
+"""`compare`: methods and sizes on the user's data, beside linear and exact models."""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any
+
+from scipy import sparse
+
+from .._validation import check_count, check_option
+from .._version import __version__
+from ..linear.losses import LOSSES
+from ..methods import METHODS
+from .contenders import Contender, baselines, method_contenders
+from .data import Given, prepared
+from .measuring import kernel_error, model_bytes, run
+from .results import EXACT, Comparison, Entry, Failure, Spread
+from .setting import Split, find_bandwidth
+
+SIZES = 64, 256, 512
+REPEATS = 3
+EXACT_ROWS = 4000
+"""Rows that the exact machine learns from, at most: its time is cubic in them."""
+
+Progress = Callable[[str, int, int], None]
+"""Told what comes next, how many are done and how many there are."""
+
+
+def compare(
+    X: Any,
+    y: Any,
+    X_test: Any = None,
+    y_test: Any = None,
+    *,
+    methods: Iterable[str] | None = None,
+    sizes: Iterable[int] = SIZES,
+    repeats: int = REPEATS,
+    task: str | None = None,
+    loss: str = "squared",
+    exact_rows: int = EXACT_ROWS,
+    name: str = "data",
+    progress: Progress = lambda what, done, total: None,
+    random_state: int = 0,
+) -> Comparison:
+    """Fit every method at every size, and see how good, fast and large it is.
+
+    All share one bandwidth and one scaling, found by leave-one-out on 1000 rows, and
+    learn with `KernelClassifier` or `KernelRegressor`. Beside them stand a linear model
+    by the same learner, and on at most `exact_rows` rows the exact kernel machine. The
+    first draw of every map is fitted while memory is traced, so its time counts only
+    where it is the only one.
+
+    Parameters
+    ----------
+    X : array, CSR matrix or frame of shape (n, d)
+        A frame's text, dates and missing values are dealt with by
+        `preprocessing.for_table`.
+    y : array of (n,)
+    X_test, y_test : optional
+        Rows to be judged on; by default a fifth of X.
+    methods : names, optional
+        Of `bochner.methods`; all by default.
+    sizes : numbers of components
+    repeats : int
+        Draws of every random map.
+    task : None, "classification" or "regression"
+        None: as y suggests.
+    loss : "squared", "hinge" or "log"
+        Of classifiers. "squared" is solved by one factorisation; the others, as a rule
+        a little more accurate, take many.
+    exact_rows : int
+        0 leaves the exact machine out.
+    name : str
+        What the data is called in tables.
+    progress : callable
+        Told what comes next, how many contenders are done, how many there are.
+    random_state : int
+
+    Returns
+    -------
+    Comparison
+
+    Examples
+    --------
+    >>> import bochner
+    >>> digits = bochner.datasets.load("digits")
+    >>> found = bochner.compare(
+    ...     digits.X_train, digits.y_train, digits.X_test, digits.y_test,
+    ...     methods=["rff", "sorf"], sizes=[128], repeats=1, exact_rows=500,
+    ... )
+    >>> [entry.label for entry in found.entries]
+    ['linear', 'exact kernel', 'rff, 128', 'sorf, 128']
+    """
+    return compare_rows(
+        Given(X, y, X_test, y_test, name),
+        methods=methods,
+        sizes=sizes,
+        repeats=repeats,
+        task=task,
+        loss=loss,
+        exact_rows=exact_rows,
+        progress=progress,
+        random_state=random_state,
+    )
+
+
+def compare_rows(
+    given: Given,
+    *,
+    methods: Iterable[str] | None,
+    sizes: Iterable[int],
+    repeats: int,
+    task: str | None,
+    loss: str,
+    exact_rows: int,
+    progress: Progress,
+    random_state: int,
+    columns: dict[str, Any] | None = None,
+    found: Callable[[Entry], None] = lambda entry: None,
+) -> Comparison:
+    """`compare` for rows that are given; `found` is told every entry at once."""
+    start = time.perf_counter()
+    names, sizes = checked_names("compare", methods), _checked_sizes(sizes)
+    check_count("compare", "repeats", repeats)
+    check_option("compare", "loss", loss, tuple(LOSSES))
+    split, summary = prepared(given, task, columns or {}, random_state)
+    bandwidth = find_bandwidth(split)
+    ground = split.scaled() if bandwidth.standardised else split
+    contenders = [
+        *baselines(bandwidth.gamma, loss)[: 1 + (exact_rows > 0)],
+        *method_contenders(names, sizes, bandwidth.gamma, loss),
+    ]
+    scaler = scaler_code(split.X_train, bandwidth.standardised)
+    entries: list[Entry] = []
+    failures: list[Failure] = []
+    for done, contender in enumerate(contenders):
+        progress(contender.name, done, len(contenders))
+        rows = ground.first(exact_rows) if contender.role == EXACT else ground
+        measured = _measured(contender, rows, repeats, random_state)
+        if isinstance(measured, Failure):
+            failures.append(measured)
+            continue
+        code = contender.code(split.task, scaler, random_state)
+        entries.append(replace(measured, code=code))
+        found(entries[-1])
+    progress("", len(contenders), len(contenders))
+    return Comparison(
+        data=summary,
+        metric=split.metric,
+        repeats=repeats,
+        kernel=f"kernels.Gaussian({bandwidth.gamma})",
+        entries=tuple(entries),
+        failures=tuple(failures),
+        seconds=time.perf_counter() - start,
+        environment=environment(),
+        command="",
+    )
+
+
+def _measured(
+    contender: Contender, split: Split, repeats: int, seed: int
+) -> Entry | Failure:
+    """All draws of one contender; what it does not take is no reason to stop."""
+    random = contender.size is not None
+    try:
+        runs = [
+            run(contender, split, seed + i, traced=i == 0)
+            for i in range(repeats if random else min(2, repeats))
+        ]
+        errors = [kernel_error(contender, r.model, split) for r in runs]
+    except (ValueError, TypeError, MemoryError) as error:
+        return Failure(contender.name, contender.size, str(error))
+    timed = runs[1:] or runs
+    known = [error for error in errors if error is not None]
+    return Entry(
+        name=contender.name,
+        role=contender.role,
+        size=contender.size,
+        n_rows=split.X_train.shape[0],
+        score=Spread.of(r.score for r in (runs if random else runs[:1])),
+        error=Spread.of(known) if known else None,
+        fit_seconds=Spread.of(r.fit_seconds for r in timed),
+        row_seconds=Spread.of(r.row_seconds for r in timed),
+        memory_bytes=None if contender.role == EXACT else runs[0].peak_bytes,
+        model_bytes=model_bytes(runs[0].model),
+        code="",
+    )
+
+
+def scaler_code(X: Any, standardised: bool) -> str | None:
+    """Python for the scaling of rows, where there is any."""
+    if not standardised:
+        return None
+    sparse_rows = sparse.issparse(X)
+    return "StandardScaler(with_mean=False)" if sparse_rows else "StandardScaler()"
+
+
+def checked_names(owner: str, names: Iterable[str] | None) -> list[str]:
+    found = list(METHODS) if names is None else list(names)
+    unknown = [name for name in found if name not in METHODS]
+    if unknown or not found:
+        raise ValueError(
+            f"{owner}: methods must be among {', '.join(METHODS)}; got "
+            f"{', '.join(map(repr, unknown)) or 'none'}."
+        )
+    return found
+
+
+def _checked_sizes(sizes: Iterable[int]) -> list[int]:
+    found = sorted(set(sizes))
+    for size in found:
+        check_count("compare", "sizes", size)
+    if not found:
+        raise ValueError("compare: sizes must name at least one number of components.")
+    return found
+
+
+def environment() -> dict[str, str]:
+    """Versions and the machine that figures are of."""
+    import numpy
+    import scipy
+    import sklearn
+
+    return {
+        "bochner": __version__,
+        "Python": platform.python_version(),
+        "NumPy": numpy.__version__,
+        "SciPy": scipy.__version__,
+        "scikit-learn": sklearn.__version__,
+        "processor": f"{platform.machine()}, {os.cpu_count()} cores",
+        "system": platform.system(),
+        "date": time.strftime("%Y-%m-%d"),
+    }

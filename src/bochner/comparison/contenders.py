@@ -1,0 +1,139 @@
+"""Contenders: estimators on every map, a linear one, and the exact kernel machine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ..estimators import KernelClassifier, KernelRegressor
+from ..methods import METHODS
+from .exact import exact_code, exact_machine
+from .results import EXACT, LINEAR, METHOD
+from .task import CLASSIFICATION
+
+WITHOUT_BANDWIDTH = "maxout", "maxout_codes"
+"""Methods whose kernel has no γ."""
+
+CANDIDATES_PER_COMPONENT = 4
+"""Columns drawn for each that compressed features keep, at least."""
+
+CODE_COLUMNS = 4
+"""One-hot columns of a unit of argmax codes."""
+
+EXACT_NAME = "exact kernel"
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A way to learn, which is made anew for every draw.
+
+    Parameters
+    ----------
+    name : str
+        A method's, "linear" or "exact kernel".
+    role : str
+    size : int or None
+        Columns of a method's features.
+    gamma : float or None
+    loss : str
+        Of classifiers; "squared" takes one factorisation, and the others many.
+    """
+
+    name: str
+    role: str
+    size: int | None = None
+    gamma: float | None = None
+    loss: str = "squared"
+
+    @property
+    def is_learned(self) -> bool:
+        """Whether the map is learned, and so approximates no kernel."""
+        return self.name.startswith("compact")
+
+    def estimator(self, task: str, seed: int) -> Any:
+        """Unfitted."""
+        if self.role == EXACT:
+            assert self.gamma is not None
+            return exact_machine(task, self.gamma)
+        if task == CLASSIFICATION:
+            return KernelClassifier(
+                self.features(task), loss=self.loss, random_state=seed
+            )
+        return KernelRegressor(self.features(task), random_state=seed)
+
+    def features(self, task: str) -> Any:
+        """The unfitted map."""
+        if self.role == LINEAR:
+            from sklearn.preprocessing import FunctionTransformer
+
+            return FunctionTransformer(accept_sparse=True)
+        return METHODS[self.name](self._n_components, **self.keywords(task))
+
+    @property
+    def _n_components(self) -> int:
+        """Units of one-hot codes have several columns each, and sizes count columns."""
+        assert self.size is not None
+        columns = CODE_COLUMNS if self.name == "maxout_codes" else 1
+        return max(1, self.size // columns)
+
+    def keywords(self, task: str) -> dict[str, Any]:
+        """Arguments of the method beside its size."""
+        found: dict[str, Any] = {}
+        if self.gamma is not None and self.name not in WITHOUT_BANDWIDTH:
+            found["gamma"] = self.gamma
+        if self.is_learned and task != CLASSIFICATION:
+            found["objective"] = task
+        if self.name == "maxout_codes":
+            found |= {"pool_size": CODE_COLUMNS, "output": "onehot"}
+        if self.name in ("giga", "frank_wolfe", "jl"):
+            assert self.size is not None
+            found["n_candidates"] = max(CANDIDATES_PER_COMPONENT * self.size, 1000)
+        return found
+
+    def code(self, task: str, scaler: str | None = None, seed: int = 0) -> str:
+        """Python that makes the model, behind a scaler where there is one."""
+        learner = "KernelClassifier" if task == CLASSIFICATION else "KernelRegressor"
+        if self.role == EXACT:
+            assert self.gamma is not None
+            return _assembled(*exact_code(task, self.gamma), scaler)
+        if self.role == LINEAR:
+            imports = [
+                "from sklearn.preprocessing import FunctionTransformer",
+                f"from bochner import {learner}",
+            ]
+            features = "FunctionTransformer(accept_sparse=True)"
+        else:
+            imports = [f"from bochner import {learner}, methods"]
+            given = {"": self._n_components, **self.keywords(task)}
+            words = [f"{k}={v!r}" if k else f"{v!r}" for k, v in given.items()]
+            features = f"methods.{self.name}({', '.join(words)})"
+        loss = f", loss={self.loss!r}" if task == CLASSIFICATION else ""
+        model = f"{learner}({features}{loss}, random_state={seed})"
+        return _assembled(imports, model, scaler)
+
+
+def _assembled(imports: list[str], model: str, scaler: str | None) -> str:
+    lines = list(imports)
+    if scaler is not None:
+        lines = [
+            "from sklearn.pipeline import make_pipeline",
+            "from sklearn.preprocessing import StandardScaler",
+            *lines,
+        ]
+        model = f"make_pipeline({scaler}, {model})"
+    return "\n".join([*lines, "", f"model = {model}"])
+
+
+def method_contenders(
+    names: list[str], sizes: list[int], gamma: float, loss: str
+) -> list[Contender]:
+    """Every method at every size."""
+    return [Contender(n, METHOD, size, gamma, loss) for size in sizes for n in names]
+
+
+def baselines(gamma: float, loss: str) -> list[Contender]:
+    """What feature maps are compared with."""
+    return [
+        Contender("linear", LINEAR, loss=loss),
+        Contender(EXACT_NAME, EXACT, gamma=gamma),
+    ]

@@ -1,0 +1,138 @@
+"""From rows as the user has them to rows as maps see them, and what is in them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import check_array
+
+from .._validation import FLOATS
+from ..preprocessing import for_table, kinds
+from .results import Column, Summary
+from .setting import Split
+from .task import CLASSIFICATION, task_of
+
+TEST_SHARE = 0.2
+
+
+@dataclass(frozen=True)
+class Given:
+    """Rows as the user has them, and those to be judged on where there are any."""
+
+    X: Any
+    y: Any
+    X_test: Any = None
+    y_test: Any = None
+    name: str = "data"
+    target: str | None = None
+    notes: tuple[str, ...] = ()
+
+
+def prepared(
+    given: Given, task: str | None, columns: dict[str, Any], seed: int
+) -> tuple[Split, Summary]:
+    """Rows to learn from and to be judged on, and a summary of them.
+
+    `columns`: what is known of a table's, as for `preprocessing.for_table`.
+    """
+    X, y = given.X, np.asarray(given.y)
+    X_test, y_test = given.X_test, given.y_test
+    found = task_of(y, task)
+    if X_test is None:
+        X, X_test, y, y_test = parted(X, y, found, TEST_SHARE, seed)
+    notes = list(given.notes)
+    described: tuple[Column, ...] = ()
+    if hasattr(X, "columns"):
+        encoder = for_table(X, **columns).fit(X)
+        described = tuple(_column(X, n, kind) for n, kind in kinds(encoder).items())
+        notes += _left_out(X, kinds(encoder))
+        X, X_test = encoder.transform(X), encoder.transform(X_test)
+    elif not sparse.issparse(X) and np.isnan(np.asarray(X, dtype=np.float64)).any():
+        X, X_test = _filled(X, X_test)
+        notes.append("Missing values were filled in with medians.")
+    X, X_test = _rows(X), _rows(X_test)
+    y_test = np.asarray(y_test)
+    split = Split(found, X, _target(y, found), X_test, _target(y_test, found))
+    classes = np.unique(y, return_counts=True) if found == CLASSIFICATION else ((), ())
+    return split, Summary(
+        name=given.name,
+        task=found,
+        n_train=X.shape[0],
+        n_test=X_test.shape[0],
+        n_features=X.shape[1],
+        target=given.target,
+        classes=tuple((str(c), int(n)) for c, n in zip(*classes, strict=True)),
+        columns=described,
+        notes=tuple(notes),
+    )
+
+
+def parted(
+    X: Any, y: np.ndarray, task: str, share: float, seed: int
+) -> tuple[Any, Any, Any, Any]:
+    """A random part held out; of classes, some of each that has two rows or more."""
+    from sklearn.model_selection import train_test_split
+
+    n = len(y)
+    if n < 5:
+        raise ValueError(
+            f"A comparison needs at least 5 rows, to learn from and to be judged on; "
+            f"got {n}."
+        )
+    labels = None
+    if task == CLASSIFICATION:
+        counts = np.unique(y, return_counts=True)[1]
+        if counts.min() > 1 and len(counts) <= min(share, 1 - share) * n:
+            labels = y
+    return tuple(
+        train_test_split(X, y, test_size=share, random_state=seed, stratify=labels)
+    )
+
+
+def _target(y: np.ndarray, task: str) -> np.ndarray:
+    return y if task == CLASSIFICATION else y.astype(np.float64)
+
+
+def _rows(X: Any) -> Any:
+    return check_array(X, accept_sparse="csr", dtype=FLOATS)
+
+
+def _filled(X: Any, X_test: Any) -> tuple[Any, Any]:
+    from sklearn.impute import SimpleImputer
+
+    imputer = SimpleImputer(strategy="median", keep_empty_features=True).fit(X)
+    return imputer.transform(X), imputer.transform(X_test)
+
+
+def _left_out(X: Any, used: dict[str, str]) -> list[str]:
+    rest = [str(name) for name in X.columns if name not in used]
+    if not rest:
+        return []
+    return [f"Left out, as they hold nothing or were named to be: {', '.join(rest)}."]
+
+
+def _column(X: Any, name: str, kind: str) -> Column:
+    values = np.asarray(X[name], dtype=object)
+    present = np.array([v for v in values if v is not None and v == v], dtype=object)
+    missing = 1 - len(present) / max(len(values), 1)
+    return Column(str(name), kind, float(missing), _about(present, kind))
+
+
+def _about(values: np.ndarray, kind: str) -> str:
+    if not len(values):
+        return "nothing"
+    if kind == "categories":
+        found, counts = np.unique(values.astype(str), return_counts=True)
+        common = found[np.argsort(-counts, kind="stable")][:3]
+        more = f" and {len(found) - 3} more" if len(found) > 3 else ""
+        return ", ".join(common) + more
+    if kind == "dates":
+        days = np.array(values, dtype="datetime64[D]")
+        return f"{days.min()} to {days.max()}"
+    numbers = values.astype(np.float64)
+    return (
+        f"{numbers.min():.4g} to {numbers.max():.4g}, median {np.median(numbers):.4g}"
+    )

@@ -1,0 +1,72 @@
+"""One ground for all contenders: the same rows, scaling and bandwidth."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from .._progress import Report, silent
+from ..estimators.search import Scaled, search_classes, search_numbers
+from ..execution.sources import ArraySource
+from .task import CLASSIFICATION, metric_of
+
+DIGITS = 3
+"""Of bandwidths, so that the lines to paste are short."""
+
+
+@dataclass(frozen=True)
+class Split:
+    """Rows to learn from and rows to be judged on, as maps see them."""
+
+    task: str
+    X_train: Any
+    y_train: np.ndarray
+    X_test: Any
+    y_test: np.ndarray
+
+    @property
+    def metric(self) -> str:
+        return metric_of(self.task)
+
+    def first(self, n_rows: int) -> Split:
+        """The same with the first training rows only."""
+        kept = slice(0, n_rows)
+        return replace(self, X_train=self.X_train[kept], y_train=self.y_train[kept])
+
+    def scaled(self) -> Split:
+        """Features divided by their standard deviations among the training rows."""
+        scaler = standard_scaler(self.X_train).fit(self.X_train)
+        train, test = scaler.transform(self.X_train), scaler.transform(self.X_test)
+        return replace(self, X_train=train, X_test=test)
+
+
+@dataclass(frozen=True)
+class Bandwidth:
+    """γ of the Gaussian kernel that all share, of features scaled or not."""
+
+    gamma: float
+    standardised: bool
+
+
+def standard_scaler(X: Any) -> Any:
+    """Sparse rows stay sparse."""
+    from sklearn.preprocessing import StandardScaler
+
+    return StandardScaler(with_mean=not sparse.issparse(X))
+
+
+def find_bandwidth(split: Split, report: Report = silent) -> Bandwidth:
+    """γ and scaling by leave-one-out on 1000 training rows, as estimators do."""
+    X, y = split.X_train, split.y_train
+    if split.task == CLASSIFICATION:
+        classes, codes = np.unique(y, return_inverse=True)
+        rows = ArraySource(X, codes)
+        found: Scaled
+        found, factor, _ = search_classes(rows, len(classes), report)
+    else:
+        found, factor = search_numbers(X, np.asarray(y, dtype=np.float64), report)
+    gamma = float(f"{found.gamma * factor:.{DIGITS}g}")
+    return Bandwidth(gamma, found.divisor is not None)

@@ -1,0 +1,47 @@
+"""What a target asks for: classes or numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._validation import check_option
+
+CLASSIFICATION, REGRESSION = "classification", "regression"
+TASKS = CLASSIFICATION, REGRESSION
+
+MOST_CLASSES = 32
+"""Different whole numbers that are taken for classes, and not for a count."""
+
+ROWS_A_CLASS = 5
+"""Rows that every such class must have, on average."""
+
+BALANCE = 3
+"""More of them are classes too if none has so many times the rows of another."""
+
+
+def task_of(y: Any, asked: str | None = None) -> str:
+    """The task of a target: as asked for, or as its values suggest.
+
+    Text and truth values are classes, as are few different whole numbers.
+    """
+    if asked is not None:
+        check_option("task", "task", asked, TASKS)
+        return asked
+    y = np.asarray(y)
+    if y.dtype.kind not in "fiu":
+        return CLASSIFICATION
+    if y.dtype.kind == "f" and not np.array_equal(y, np.round(y)):
+        return REGRESSION
+    counts = np.unique(y, return_counts=True)[1]
+    if len(counts) <= 2:
+        return CLASSIFICATION
+    few = len(counts) <= MOST_CLASSES or counts.max() <= BALANCE * counts.min()
+    enough = len(counts) * ROWS_A_CLASS <= len(y)
+    return CLASSIFICATION if few and enough else REGRESSION
+
+
+def metric_of(task: str) -> str:
+    """What `score` of an estimator for it is called."""
+    return "accuracy" if task == CLASSIFICATION else "R²"

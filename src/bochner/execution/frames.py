@@ -1,0 +1,140 @@
+"""Tables as they come: blocks are pandas frames of numbers, text and dates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .stream import Item
+from .tables import check_names, listed, near, numbers, target
+
+NUMBERS, CATEGORIES, DATES = "numbers", "categories", "dates"
+"""Kinds of columns."""
+
+
+@dataclass(frozen=True)
+class FramePlan:
+    """The columns of a table that are read, each as one of the kinds.
+
+    As `tables.Plan`, but for what becomes of them: nothing is refused or hashed.
+    """
+
+    kinds: Mapping[str, str]
+    target: str | None
+    weight: str | None
+
+    @classmethod
+    def of(cls, schema: Any, reading: Any, place: str) -> FramePlan:
+        """For tables like the one of this schema."""
+        others = [n for n in (reading.target, reading.weight) if n is not None]
+        check_names(schema, others, reading.columns or (), place)
+        wanted = reading.frames if isinstance(reading.frames, Mapping) else None
+        names = wanted or reading.columns or schema.names
+        features = [name for name in names if name not in others]
+        check_present([*features, *others], schema.names, place)
+        if not features:
+            raise ValueError(f"blocks: {place} has no columns left to be features.")
+        found = {n: (wanted or {}).get(n) or kind(schema.field(n)) for n in features}
+        return cls(found, reading.target, reading.weight)
+
+    @property
+    def features(self) -> list[str]:
+        return list(self.kinds)
+
+    @property
+    def names(self) -> list[str]:
+        """All columns that are read."""
+        more = [name for name in (self.target, self.weight) if name is not None]
+        return [*self.kinds, *more]
+
+    def check(self, schema: Any, place: str) -> None:
+        """Refuse a file that lacks columns of the first."""
+        check_present(self.names, schema.names, place)
+
+    def item(self, table: Any, file: str, start: int) -> Item:
+        """Rows of a table that begins behind row `start` of a file."""
+        import pandas as pd
+
+        place = f"{file}, rows {start + 1} to {start + table.num_rows}"
+        y = None if self.target is None else target(table, self.target, file, start)
+        w = None if self.weight is None else numbers(table, self.weight)
+        cells = {n: _cells(table, n, k, file, start) for n, k in self.kinds.items()}
+        return Item(pd.DataFrame(cells, copy=False), y, w, place, start)
+
+
+def kind(field: Any) -> str:
+    """What a column of a schema holds."""
+    import pyarrow as pa
+
+    t, found = pa.types, field.type
+    if t.is_dictionary(found):
+        return CATEGORIES
+    if t.is_timestamp(found) or t.is_date(found):
+        return DATES
+    plain = t.is_integer(found) or t.is_floating(found) or t.is_boolean(found)
+    if plain or t.is_null(found) or t.is_decimal(found):
+        return NUMBERS
+    if t.is_nested(found) or t.is_binary(found) or t.is_large_binary(found):
+        raise ValueError(
+            f"blocks: column {field.name!r} holds {found}, which is neither numbers, "
+            "text nor dates; leave it out, or convert it first."
+        )
+    return CATEGORIES
+
+
+def arrow_type(kind: str, found: Any) -> Any:
+    """The type to read a column of a CSV file as, which was `found` in the first rows.
+
+    Times of day stay text.
+    """
+    import pyarrow as pa
+
+    if kind == NUMBERS:
+        return found if pa.types.is_boolean(found) else pa.float64()
+    if kind == DATES:
+        temporal = pa.types.is_timestamp(found) or pa.types.is_date(found)
+        return found if temporal else pa.timestamp("us")
+    return pa.string()
+
+
+def check_present(wanted: Iterable[str], names: list[str], place: str) -> None:
+    """Refuse a table without some columns."""
+    missing = [name for name in wanted if name not in names]
+    if missing:
+        hint = near(missing[0], names) if len(missing) == 1 else ""
+        raise ValueError(
+            f"blocks: {place} has no column {listed(missing)}{hint}; its columns are "
+            f"{listed(names)}."
+        )
+
+
+def _cells(table: Any, name: str, kind: str, file: str, start: int) -> Any:
+    import pyarrow as pa
+
+    column = table.column(name)
+    try:
+        if kind == NUMBERS:
+            return numbers(table, name)
+        if kind == DATES:
+            return _dates(column)
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        return column.to_pandas().astype(object).to_numpy()
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise ValueError(
+            f"blocks: {file}, rows behind {start}: column {name!r} is not {kind}, as "
+            f"it was where the model was fitted ({error})."
+        ) from error
+
+
+def _dates(column: Any) -> np.ndarray:
+    """Microseconds of UTC, NaT where missing."""
+    import pyarrow as pa
+
+    if pa.types.is_timestamp(column.type) and column.type.tz is not None:
+        column = column.cast(pa.timestamp("us", "UTC"))
+    column = column.cast(pa.timestamp("us"), safe=False)
+    return column.to_numpy().astype("datetime64[us]")

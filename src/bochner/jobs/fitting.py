@@ -1,0 +1,140 @@
+"""Fit a model on data at hand, or on a stream of it, with what has to come before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import Pipeline
+
+from ..comparison.task import CLASSIFICATION, task_of
+from ..execution import Blocks
+from ..preprocessing import kinds
+from .gathering import gathered, sampled
+from .learning import Learning
+from .opening import Data
+
+STREAM_MEMORY = "256 MiB"
+"""Budget of a fit that streams, where none is given."""
+
+Rows = Callable[[int], None]
+"""Told that so many rows were read."""
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A model, and how it came about."""
+
+    model: Any
+    task: str
+    n_rows: int
+    streamed: bool
+    notes: tuple[str, ...]
+
+
+def fit(
+    data: Data,
+    learning: Learning,
+    say: Callable[[str], None] = lambda line: None,
+    read: Rows = lambda n: None,
+) -> Fitted:
+    """A fitted estimator, or a Pipeline that ends with one.
+
+    Rows of up to 256 MiB are learned from as one, as `Pipeline.fit` would. Of more, a
+    uniform sample of 50,000 teaches preprocessing and the map, and all are streamed
+    through the learner.
+    """
+    say("reading")
+    source = data.blocks.watched(read)
+    whole = gathered(source)
+    if whole is None:
+        return _streamed(source, learning, say)
+    X, y = whole
+    _check_target(y)
+    task = task_of(y, learning.task)
+    steps = learning.before(X)
+    model = _assembled(steps, learning.estimator(task))
+    say(f"fitting on {len(y):,} rows")
+    model.fit(X, _target(y, task))
+    return Fitted(model, task, len(y), False, _notes(X, steps))
+
+
+def _streamed(source: Blocks, learning: Learning, say: Callable[[str], None]) -> Fitted:
+    say("sampling")
+    X, y, n_rows = sampled(source)
+    _check_target(y)
+    task = task_of(y, learning.task)
+    learning = replace(learning, memory=learning.memory or STREAM_MEMORY)
+    steps = learning.before(X)
+    encode = Pipeline(steps).fit(X) if steps else None
+    rows = X if encode is None else encode.transform(X)
+    say(f"fitting the map on {len(y):,} rows")
+    stream = source if encode is None else source.transformed(encode.transform)
+    learn = _learned if task == CLASSIFICATION else _regressed
+    estimator = learn(learning.estimator(task), rows, _target(y, task), stream, say)
+    return Fitted(_assembled(steps, estimator), task, n_rows, True, _notes(X, steps))
+
+
+def _learned(
+    estimator: Any, X: Any, y: Any, stream: Blocks, say: Callable[[str], None]
+) -> Any:
+    """From a sample first: map, α and coefficients to start from."""
+    estimator.set_params(warm_start=True).fit(X, y)
+    say("learning from all rows")
+    estimator.fit(stream)
+    return estimator.set_params(warm_start=False)
+
+
+def _regressed(
+    estimator: Any, X: Any, y: Any, stream: Blocks, say: Callable[[str], None]
+) -> Any:
+    """The map of a sample, then all rows in one pass."""
+    asked, checkpoint = estimator.features, estimator.checkpoint
+    features = estimator.set_params(checkpoint=None).fit(X, y).features_
+    say("learning from all rows")
+    estimator.set_params(features=FrozenEstimator(features), checkpoint=checkpoint)
+    estimator.fit(stream)
+    return estimator.set_params(features=asked)
+
+
+def _assembled(steps: list[tuple[str, Any]], estimator: Any) -> Any:
+    return Pipeline([*steps, ("model", estimator)]) if steps else estimator
+
+
+def _target(y: Any, task: str) -> Any:
+    return y if task == CLASSIFICATION else np.asarray(y, dtype=np.float64)
+
+
+def _check_target(y: Any) -> None:
+    if y is None:
+        raise ValueError(
+            "There is nothing to predict: say which column or entry it is (--target)."
+        )
+    if len(y) < 2:
+        raise ValueError(f"One cannot learn from {len(y)} row; give more.")
+
+
+def _notes(X: Any, steps: list[tuple[str, Any]]) -> tuple[str, ...]:
+    """What preprocessing does that a user should know of."""
+    found = []
+    for name, step in steps:
+        if name == "columns":
+            used = kinds(step)
+            left = [str(column) for column in X.columns if column not in used]
+            for kind in ("numbers", "categories", "dates"):
+                named = [column for column, own in used.items() if own == kind]
+                if named:
+                    found.append(f"{len(named)} {kind}: {_few(named)}")
+            if left:
+                found.append(f"left out: {_few(left)}")
+        elif name == "missing":
+            found.append("missing values are filled in with medians")
+    return tuple(found)
+
+
+def _few(names: list[str], most: int = 8) -> str:
+    more = f", … ({len(names)} in all)" if len(names) > most else ""
+    return ", ".join(names[:most]) + more

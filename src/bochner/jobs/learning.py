@@ -1,0 +1,88 @@
+"""What to learn: the options of `bochner fit` as an estimator and its preprocessing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from ..comparison.contenders import Contender
+from ..comparison.results import METHOD
+from ..comparison.setting import standard_scaler
+from ..comparison.task import CLASSIFICATION
+from ..estimators import KernelClassifier, KernelRegressor
+from ..preprocessing import for_table
+
+DEFAULT_SIZE = 1024
+"""Columns of a method's features where a bandwidth is given and no size."""
+
+
+@dataclass(frozen=True)
+class Learning:
+    """Options of a fit; None leaves a choice to the estimator."""
+
+    task: str | None = None
+    features: str | None = None
+    size: int | None = None
+    gamma: Any = None
+    loss: str = "hinge"
+    alpha: Any = "auto"
+    calibrate: bool = False
+    standardise: bool = False
+    memory: str | None = None
+    checkpoint: str | None = None
+    seed: int = 0
+    verbose: int = 0
+    columns: dict[str, Any] = field(default_factory=dict)
+
+    def estimator(self, task: str) -> Any:
+        """Unfitted."""
+        common = {
+            "features": self._features(task),
+            "alpha": self.alpha,
+            "memory": self.memory,
+            "checkpoint": self.checkpoint,
+            "verbose": self.verbose,
+            "random_state": self.seed,
+        }
+        if task == CLASSIFICATION:
+            return KernelClassifier(loss=self.loss, calibrate=self.calibrate, **common)
+        return KernelRegressor(**common)
+
+    def _features(self, task: str) -> Any:
+        if self.features is None:
+            if self.gamma is None:
+                return self.size
+            name = "nystroem"
+        else:
+            name = self.features
+            if self.gamma is None and self.size is None and name != "maxout_codes":
+                return name  # at a size that the estimator chooses
+        size = DEFAULT_SIZE if self.size is None else self.size
+        return Contender(name, METHOD, size, self.gamma).features(task)
+
+    def before(self, X: Any) -> list[tuple[str, Any]]:
+        """Unfitted steps that turn rows as they come into rows of numbers."""
+        steps: list[tuple[str, Any]] = []
+        if hasattr(X, "columns"):
+            steps.append(("columns", for_table(X, **self.columns)))
+        elif any(self.columns.values()):
+            raise ValueError(
+                "numbers, categories, dates and drop name columns of tables; these "
+                "rows have none."
+            )
+        elif _has_missing(X):
+            from sklearn.impute import SimpleImputer
+
+            filler = SimpleImputer(strategy="median", keep_empty_features=True)
+            steps.append(("missing", filler))
+        if self.standardise:
+            steps.append(("scale", standard_scaler(X)))
+        return steps
+
+
+def _has_missing(X: Any) -> bool:
+    values = X.data if sparse.issparse(X) else np.asarray(X)
+    return values.dtype.kind == "f" and bool(np.isnan(values).any())

@@ -1,0 +1,62 @@
+"""Rows for a fitted model: what it was fitted on, looked for in what is given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.pipeline import Pipeline
+
+from ..execution.stream import Blocks, Item
+from ..preprocessing import kinds
+from .opening import open_data
+
+
+def columns_wanted(model: Any) -> dict[str, str]:
+    """Columns of the tables that a model was fitted on, and what they hold."""
+    return kinds(model[0]) if isinstance(model, Pipeline) else {}
+
+
+def last_step(model: Any) -> Any:
+    """The estimator itself."""
+    return model[-1] if isinstance(model, Pipeline) else model
+
+
+def rows_for(model: Any, source: str, target: str | None, supervised: bool) -> Blocks:
+    """Blocks of rows that the model takes; of data sets, those held out for testing."""
+    wanted = columns_wanted(model)
+    data = open_data(source, target=target, kinds=wanted or None, supervised=supervised)
+    if wanted and not data.is_table:
+        raise ValueError(
+            f"The model was fitted on a table with the columns {', '.join(wanted)}; "
+            f"{data.name} is not a table."
+        )
+    found = data.test or data.blocks
+    return found if data.is_table else found.transformed(_as_wide_as(model))
+
+
+def _as_wide_as(model: Any) -> Any:
+    """Sparse rows that end before the model's last column, made as wide."""
+    n_columns = int(model.n_features_in_)
+
+    def widened(X: Any) -> Any:
+        if sparse.issparse(X) and X.shape[1] < n_columns:
+            X = X.copy()
+            X.resize(X.shape[0], n_columns)
+        return X
+
+    return widened
+
+
+def walked(source: Blocks) -> Iterator[Item]:
+    """Blocks that have rows."""
+    for item in source.walk():
+        if item.X.shape[0]:
+            yield item
+
+
+def labels_of(model: Any) -> np.ndarray | None:
+    """Classes of a classifier."""
+    return getattr(last_step(model), "classes_", None)

@@ -1,0 +1,160 @@
+"""Successive halving: many candidates on few rows, few candidates on many."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from ..comparison.contenders import Contender
+from ..comparison.measuring import kernel_error, model_bytes, run
+from ..comparison.setting import Split
+from .results import Trial
+from .space import Line
+from .targets import Target
+
+FIRST_ROWS = 1000
+"""Rows that every line is tried on, about."""
+
+GROWTH = 3
+"""A rung has so many times the rows of the one before."""
+
+KEPT = 4
+"""One line in so many goes on to the next rung."""
+
+FINALISTS = 3
+"""Lines that are fitted on all rows."""
+
+LINES_A_METHOD = 2
+"""Bandwidths of one method that go on: neighbours tell the same."""
+
+SIZE_SHARE = 4
+"""Columns on a rung, at most its rows over this: more would not help so few rows."""
+
+NOISE_POINTS = 0.002
+"""Scores this near are equal, and the smaller model is taken."""
+
+Step = Callable[[str, int, int], None]
+
+
+@dataclass
+class Search:
+    """Trials on one split, and the limits that they have to keep.
+
+    Parameters
+    ----------
+    split : Split
+        Its training rows in random order; its test rows are those for choosing.
+    target : Target
+    seed : int
+    step : callable
+        Told what is tried, how many are done and about how many there are.
+    """
+
+    split: Split
+    target: Target
+    seed: int
+    step: Step = lambda what, done, total: None
+    trials: list[Trial] = field(default_factory=list)
+
+    def finalists(self, lines: list[Line]) -> list[Line]:
+        """The lines that are left after all rungs but the last, which has all rows."""
+        rungs = _rungs(self.split.X_train.shape[0])
+        total = _about(len(lines), rungs)
+        for n_rows in rungs:
+            if len(lines) <= FINALISTS:
+                break
+            found: list[tuple[Line, Trial]] = []
+            for line in lines:
+                trial = self._trial(line.up_to(n_rows // SIZE_SHARE), n_rows, total)
+                if trial is not None:
+                    found.append((line, trial))
+            last = n_rows == rungs[-1]
+            n_kept = FINALISTS if last else max(FINALISTS, len(lines) // KEPT)
+            lines = self._kept(found, n_kept)
+        return lines
+
+    def _kept(self, found: list[tuple[Line, Trial]], n_kept: int) -> list[Line]:
+        """The best lines, cheap enough where any are, and not all of one method."""
+        cheap = [pair for pair in found if self.target.is_cheap_enough(pair[1])]
+        kept: list[Line] = []
+        for line, trial in sorted(cheap or found, key=lambda pair: rank(pair[1])):
+            same = [other for other in kept if other.method == line.method]
+            if len(same) < LINES_A_METHOD and len(kept) < n_kept:
+                kept.append(line)
+                self.trials[self.trials.index(trial)] = replace(trial, kept=True)
+        return kept
+
+    def ladder(self, line: Line) -> list[Trial]:
+        """The line on all rows, from its largest size down while that may pay."""
+        found: list[Trial] = []
+        for size in reversed(line.sizes):
+            trial = self._trial(line.at(size), self.split.X_train.shape[0], None)
+            if trial is None:
+                continue
+            best = max((t.score for t in found), default=trial.score)
+            found.append(trial)
+            if not self._goes_on(trial, best):
+                break
+        return found
+
+    def _goes_on(self, trial: Trial, best: float) -> bool:
+        """Whether a smaller size might be the better choice."""
+        if not self.target.is_cheap_enough(trial):
+            return True
+        if self.target.kernel_error is not None:
+            return self.target.is_met(trial)
+        floor = self.target.floor(best) if self.target.within is not None else best
+        return trial.score >= floor - NOISE_POINTS
+
+    def _trial(
+        self, contender: Contender, n_rows: int, total: int | None
+    ) -> Trial | None:
+        """One fit; None for what the method does not take."""
+        known = [t for t in self.trials if t.contender == contender]
+        n_rows = min(n_rows, self.split.X_train.shape[0])
+        for trial in known:
+            if trial.n_rows == n_rows:
+                return trial
+        self.step(f"{contender.name}, {contender.size}", len(self.trials), total or 0)
+        split = self.split.first(n_rows)
+        try:
+            done = run(contender, split, self.seed)
+            wants_error = self.target.kernel_error is not None
+            error = kernel_error(contender, done.model, split) if wants_error else None
+            n_bytes = model_bytes(done.model)
+        except (ValueError, TypeError, MemoryError):
+            return None
+        trial = Trial(
+            contender,
+            n_rows,
+            done.score,
+            error,
+            done.fit_seconds,
+            done.row_seconds,
+            n_bytes,
+        )
+        self.trials.append(trial)
+        return trial
+
+
+def rank(trial: Trial) -> tuple[float, float]:
+    """Better scores first; equal ones by time."""
+    return -round(trial.score / NOISE_POINTS), trial.row_seconds
+
+
+def _rungs(n_rows: int) -> list[int]:
+    """Rows of every rung but the last, ascending: thirds of thirds of all."""
+    found: list[int] = []
+    while n_rows // GROWTH >= FIRST_ROWS // 2 or not found:
+        n_rows = max(n_rows // GROWTH, min(n_rows, FIRST_ROWS // 2))
+        found.append(n_rows)
+    return found[::-1]
+
+
+def _about(n_lines: int, rungs: list[int]) -> int:
+    """Fits there will be, about, for a progress bar."""
+    total = 0
+    for _ in rungs:
+        total += n_lines
+        n_lines = max(FINALISTS, n_lines // KEPT)
+    return total + 2 * FINALISTS

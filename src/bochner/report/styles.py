@@ -1,0 +1,86 @@
+"""How contenders look: colour, symbol and dash, no two alike.
+
+Colours are those of Okabe and Ito, which colour-blind people can tell apart, made
+darker or lighter for contrast; `style.css` has them, once for light and once for dark.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..comparison.results import EXACT, METHOD, Comparison
+
+N_COLOURS = 7
+DASHES = {
+    "solid": "none",
+    "dash": "5 3",
+    "dot": "1.5 2.5",
+    "longdash": "9 3",
+    "dashdot": "6 2.5 1.5 2.5",
+}
+"""Names of Plotly, and what they are in SVG."""
+
+SHAPES = {
+    "circle": "M5 0A5 5 0 1 1-5 0A5 5 0 1 1 5 0Z",
+    "square": "M-4.4-4.4H4.4V4.4H-4.4Z",
+    "diamond": "M0-6 6 0 0 6-6 0Z",
+    "triangle-up": "M0-5.5 5.5 4.2H-5.5Z",
+    "x": "M-5.3-2.5-2.5-5.3 0-2.8 2.5-5.3 5.3-2.5 2.8 0 5.3 2.5 2.5 5.3 0 2.8"
+    "-2.5 5.3-5.3 2.5-2.8 0Z",
+    "pentagon": "M0-5.5 5.2-1.7 3.2 4.5H-3.2L-5.2-1.7Z",
+    "triangle-down": "M0 5.5 5.5-4.2H-5.5Z",
+    "cross": "M-2-5.5H2V-2H5.5V2H2V5.5H-2V2H-5.5V-2H-2Z",
+    "bowtie": "M-5.5-4.5 5.5 4.5V-4.5L-5.5 4.5Z",
+    "star-diamond": "M0-7 2-2 7 0 2 2 0 7-2 2-7 0-2-2Z",
+}
+"""Symbols of Plotly as paths of SVG, ten units across."""
+
+METHOD_SHAPES = tuple(SHAPES)[:8]
+BASELINE_SHAPES = {EXACT: "star-diamond"}
+
+
+@dataclass(frozen=True)
+class Style:
+    """How a contender looks."""
+
+    colour: str  # a variable of style.css
+    symbol: str  # a symbol of Plotly
+    dash: str  # a dash of Plotly
+
+    @property
+    def is_open(self) -> bool:
+        return self.symbol.endswith("-open")
+
+    @property
+    def path(self) -> str:
+        return SHAPES[self.symbol.removesuffix("-open")]
+
+    @property
+    def dashes(self) -> str:
+        return DASHES[self.dash]
+
+
+FRONT = Style("front", "circle-open", "solid")
+
+
+def styles(comparison: Comparison) -> dict[str, Style]:
+    """A style for every name, baselines first, in the order of entries."""
+    roles = {entry.name: entry.role for entry in comparison.entries}
+    baselines = [name for name, role in roles.items() if role != METHOD]
+    methods = [name for name, role in roles.items() if role == METHOD]
+    found = {name: _baseline(roles[name], i) for i, name in enumerate(baselines)}
+    return found | {name: _method(i) for i, name in enumerate(methods)}
+
+
+def _baseline(role: str, i: int) -> Style:
+    dash = "longdash" if role == EXACT else "dashdot"
+    suffix = "-open" if i >= 2 else ""
+    return Style("ink", BASELINE_SHAPES.get(role, "bowtie") + suffix, dash)
+
+
+def _method(i: int) -> Style:
+    """The i-th: 7 colours and 16 symbols have no common factor, so 112 differ."""
+    suffix = "-open" if i // len(METHOD_SHAPES) % 2 else ""
+    shape = METHOD_SHAPES[i % len(METHOD_SHAPES)]
+    dash = ("solid", "dash", "dot")[i // N_COLOURS % 3]
+    return Style(f"series-{i % N_COLOURS}", shape + suffix, dash)

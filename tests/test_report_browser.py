@@ -1,0 +1,235 @@
+"""The report in a browser: charts, sorting, themes, phones, print, hostile names."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+pytest.importorskip("jinja2")
+pytest.importorskip("plotly")
+pytest.importorskip("playwright")
+
+from bochner import report
+from comparisons import EDGES, HOSTILE, NAMES, SCRIPT
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+DESKTOP = {"width": 1280, "height": 900}
+PHONE = {"width": 375, "height": 812}
+CHARTS = ("features", "fit", "error", "row")
+LOOK = """() => { const chart = document.getElementById("chart-fit");
+    return [chart._fullLayout.paper_bgcolor, chart._fullLayout.font.color,
+            chart._fullData[1].line.color]; }"""
+Open = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    found = [os.environ.get("BOCHNER_CHROMIUM"), *map(shutil.which, BROWSERS)]
+    path = next((name for name in found if name), None)
+    if path is None:
+        pytest.skip("no Chromium: install it, or name it in BOCHNER_CHROMIUM")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        # containers have no sandbox of Chromium's; pages here are our own
+        opened = driver.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="module")
+def show(browser, tmp_path_factory) -> Iterator[Open]:
+    """Opens a comparison by its name, and notes all that goes wrong on the page."""
+    folder, contexts = tmp_path_factory.mktemp("reports"), []
+
+    def show(name: str, **settings: Any) -> Any:
+        path = folder / f"{name}.html"
+        if not path.exists():
+            report.write(EDGES[name], path)
+        contexts.append(browser.new_context(**{"viewport": DESKTOP} | settings))
+        page = contexts[-1].new_page()
+        page.wrong = wrong = []  # words of errors and alerts, addresses that were asked
+        page.on("console", lambda message: wrong.append(message.text))
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        # without a listener for dialogs, they are dismissed and pages know nothing
+        page.add_init_script("window.alert = words => console.log('alert', words)")
+        page.on("request", lambda request: wrong.append(request.url))
+        page.goto(path.as_uri())
+        wrong.remove(path.as_uri())
+        return page
+
+    yield show
+    for context in contexts:
+        context.close()
+
+
+@pytest.fixture(scope="module")
+def opened(show) -> Any:
+    """A page that tests leave as they found it."""
+    return show("whole")
+
+
+def points(page: Any, key: str) -> int:
+    return page.locator(f"#chart-{key} .scatterlayer path.point").count()
+
+
+def column(page: Any, index: int) -> list[str]:
+    script = "(tds, i) => tds.map(tr => tr.children[i].dataset.value)"
+    return page.locator("tr.entry").evaluate_all(script, index)
+
+
+def background(page: Any) -> str:
+    return page.evaluate("getComputedStyle(document.body).backgroundColor")
+
+
+def look(page: Any) -> tuple[str, str, str]:
+    """Paper, font and the first line's colour, as charts were drawn."""
+    return tuple(page.evaluate(LOOK))
+
+
+def wait_for_look(page: Any, expected: tuple[str, str, str]) -> None:
+    """Browsers tell pages of a new theme a little later."""
+    page.wait_for_function(
+        f"wanted => String(({LOOK})()) === wanted", arg=",".join(expected)
+    )
+
+
+def test_charts_are_drawn_and_nothing_goes_wrong(opened):
+    n_maps, n_all = len(NAMES) * 5, len(EDGES["whole"].entries)
+    n_front = len(EDGES["whole"].front())
+    expected = (n_maps, n_all + n_front, n_maps - 5, n_all)
+    assert tuple(points(opened, key) for key in CHARTS) == expected
+    labels = opened.locator("#chart-features .textpoint").all_text_contents()
+    assert {label.strip() for label in labels} >= {"linear", "exact kernel"}
+    assert opened.locator("#chart-fit .errorbar").count() > 0
+    assert opened.wrong == []
+
+
+def test_sorting_by_click_and_by_key(opened):
+    fit = opened.locator("th[aria-sort]").nth(4)
+    before = column(opened, 4)
+    fit.locator("button").click()
+    rising = sorted(map(float, before))
+    assert list(map(float, column(opened, 4))) == rising
+    assert fit.get_attribute("aria-sort") == "ascending"
+    fit.locator("button").press("Enter")
+    assert list(map(float, column(opened, 4))) == rising[::-1]
+    assert fit.get_attribute("aria-sort") == "descending"
+    assert opened.locator("th[aria-sort=none]").count() == 9
+    opened.locator("th[aria-sort]").nth(3).locator("button").click()
+    errors = column(opened, 3)
+    assert errors[-7:] == [""] * 7, "those without a kernel error go last"
+    opened.locator("th[aria-sort]").first.locator("button").press("Enter")
+    assert column(opened, 0) == sorted(column(opened, 0))
+
+
+def test_hover_tells_all_about_an_entry(opened):
+    last = opened.locator("#chart-fit .trace").last
+    last.scroll_into_view_if_needed()
+    last.locator("path.point").last.hover(force=True)
+    label = opened.locator("#chart-fit .hoverlayer .hovertext")
+    label.wait_for()
+    words = label.text_content()
+    for expected in ("maxout, 4,096 features", "accuracy 95.89", "±", "time to fit"):
+        assert expected in words
+    assert "per row" in words and "model size" in words and "peak memory" in words
+    opened.mouse.move(0, 0)
+
+
+def test_chips_hide_a_method_in_all_charts(opened):
+    before = [points(opened, key) for key in CHARTS]
+    chip = opened.get_by_role("button", name="rff", exact=True)
+    chip.click()
+    assert chip.get_attribute("aria-pressed") == "false"
+    assert [points(opened, key) for key in CHARTS] == [n - 5 for n in before]
+    opened.get_by_role("button", name="None", exact=True).click()
+    assert [points(opened, key) for key in CHARTS] == [0] * 4
+    opened.get_by_role("button", name="All", exact=True).click()
+    assert [points(opened, key) for key in CHARTS] == before
+    assert opened.wrong == []
+
+
+def test_code_is_shown_under_its_row(opened):
+    link = opened.locator(".show-code").first
+    link.click()
+    shown = opened.locator("tr.entry + tr.code-row")
+    assert shown.count() == 1 and "bochner.KernelClassifier(" in shown.inner_text()
+    assert link.get_attribute("aria-expanded") == "true"
+    shown.locator(".copy").click()
+    shown.get_by_text("Copied").wait_for()
+    link.press("Enter")
+    assert opened.locator(".code-row").count() == 0
+    assert opened.wrong == []
+
+
+def test_dark_screens_and_print(opened):
+    light = background(opened), look(opened)
+    opened.emulate_media(color_scheme="dark")
+    wait_for_look(opened, ("#171b22", "#e8ebf0", "#e8ebf0"))
+    dark = background(opened), look(opened)
+    assert dark[0] == "rgb(15, 18, 23)"
+    opened.emulate_media(color_scheme="dark", media="print")
+    assert background(opened) == "rgb(255, 255, 255)"
+    wait_for_look(opened, light[1])
+    assert not opened.locator(".copy").first.is_visible()
+    assert not opened.locator(".show-code").first.is_visible()
+    width = opened.locator("#chart-fit .main-svg").first.bounding_box()["width"]
+    assert width <= 640
+    opened.emulate_media(color_scheme="dark", media="screen")
+    wait_for_look(opened, dark[1])
+    opened.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert look(opened) == light[1], "printed from a dark screen"
+    opened.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert look(opened) == dark[1]
+    opened.emulate_media(color_scheme="light", media="screen")
+    wait_for_look(opened, light[1])
+    assert background(opened) == light[0]
+    assert opened.wrong == []
+
+
+def test_phones_do_not_scroll_sideways(show):
+    page = show("long names", viewport=PHONE, has_touch=True, is_mobile=True)
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    box = page.locator("#chart-fit .main-svg").first.bounding_box()
+    assert 250 < box["width"] <= PHONE["width"] and box["height"] >= 300
+    table = page.locator(".scroll").first
+    assert table.evaluate("e => e.scrollWidth > e.clientWidth")
+    assert page.wrong == []
+
+
+def test_hostile_names_are_shown_as_text(show):
+    """Beside entries whose figures are no numbers."""
+    page = show("hostile")
+    page.locator("#chart-features .scatterlayer").scroll_into_view_if_needed()
+    assert HOSTILE in page.locator("h1").inner_text()
+    assert SCRIPT in page.locator("#data + .card .notes").inner_text()
+    chip = page.locator(".chip .name")
+    assert {HOSTILE, SCRIPT} <= set(chip.all_inner_texts())
+    labels = page.locator("#chart-features .textpoint").all_text_contents()
+    assert any(HOSTILE[:20] in label for label in labels)
+    last = page.locator("#chart-features .trace").last.locator("path.point").last
+    last.hover(force=True)
+    label = page.locator("#chart-features .hoverlayer .hovertext")
+    label.wait_for()
+    assert SCRIPT in label.text_content()
+    assert page.locator("img").count() == 0
+    assert page.wrong == []
+
+
+def test_a_page_without_charts(show):
+    page = show("nothing")
+    assert page.locator("#entries").is_visible()
+    assert page.locator(".main-svg").count() == 0
+    assert page.wrong == []
+
+
+def test_without_scripts_there_is_the_table(show):
+    page = show("whole", java_script_enabled=False)
+    assert page.locator("tr.entry").count() == len(EDGES["whole"].entries)
+    assert "Charts need JavaScript" in page.locator("noscript").inner_text()
+    assert page.locator(".codes summary").is_visible()
+    assert not page.locator(".chips").is_visible()

@@ -12,8 +12,8 @@ $(VENV)/.installed: pyproject.toml
 	$(BIN)/$(INSTALL) --editable '.[dev]'
 	touch $@
 
-demo: $(VENV)/.installed  ## random features against the exact kernel: a table, a plot
-	$(BIN)/python examples/demo.py
+demo: $(VENV)/.installed  ## all methods on the built-in digits: a table and report.html
+	$(BIN)/bochner compare digits --report report.html
 
 test: $(VENV)/.installed  ## the whole test suite
 	$(BIN)/python -m pytest
@@ -37,7 +37,8 @@ $(MINIMUM)/.installed: pyproject.toml
 	$(MINIMUM)/bin/$(INSTALL) numpy==2.0.0 scipy==1.15.0 scikit-learn==1.6.0 \
 		numba==0.61.0 threadpoolctl==3.5.0 pytest==8.3.0 polars==1.0.0 \
 		pandas==2.2.2 dask==2025.1.0 distributed==2025.1.0 pyarrow==17.0.0 \
-		onnx==1.17.0 onnxruntime==1.19.0 \
+		onnx==1.17.0 onnxruntime==1.19.0 typer==0.20.0 rich==13.7.0 \
+		plotly==5.24.0 jinja2==3.1.0 playwright==1.48.0 \
 		--editable '.[test]'
 	touch $@
 

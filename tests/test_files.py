@@ -403,3 +403,44 @@ def test_errors_and_ends_of_reading_ahead():
     next(endless)
     endless.close()
     assert threading.active_count() == before, "the reader ends with the walk"
+
+
+def test_frames_hold_columns_as_they_come(tmp_path):
+    frame = pd.DataFrame(
+        {
+            "n": [1.5, None, 3.0],
+            "t": ["x, y", None, "a\nb"],
+            "d": pd.to_datetime(["2020-02-29T00:00", None, "1955-01-01T12:30"]),
+            "b": [True, False, True],
+            "y": [0, 1, 1],
+        }
+    )
+    frame.to_csv(tmp_path / "f.csv", index=False)
+    frame.to_parquet(tmp_path / "f.parquet")
+    for ending in ("csv", "parquet"):
+        path = str(tmp_path / f"f.{ending}")
+        X, y = next(iter(blocks(path, target="y", frames=True)))
+        assert list(X.columns) == ["n", "t", "d", "b"] and y.tolist() == [0, 1, 1]
+        assert X["n"].isna().tolist() == [False, True, False]
+        assert X["t"][0] == "x, y" and X["t"][2] == "a\nb" and pd.isna(X["t"][1])
+        assert X["d"].dtype.kind == "M" and X["d"][2].hour == 12
+        assert X["b"].tolist() == [1.0, 0.0, 1.0]
+
+
+def test_frames_of_kinds_that_are_known(tmp_path):
+    path = tmp_path / "f.csv"
+    path.write_text("code,n,rest\n007,1,z\n12,2,z\n")
+    found = blocks(str(path), frames={"n": "numbers", "code": "categories"})
+    X, _ = next(iter(found))
+    assert list(X.columns) == ["n", "code"] and X["code"].tolist() == ["007", "12"]
+    with pytest.raises(ValueError, match=r"has no column 'size', 'hue'"):
+        next(iter(blocks(str(path), frames={"size": "numbers", "hue": "dates"})))
+
+
+def test_transformed_blocks_tell_their_place():
+    def refuse(X):
+        raise ValueError("no")
+
+    stream = blocks(np.eye(4), rows=2).transformed(refuse)
+    with pytest.raises(ValueError, match="rows 1 to 2: no"):
+        next(iter(stream))

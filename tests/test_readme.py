@@ -9,7 +9,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 
 ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
-SAID = re.compile(r"^print\(.*\)  # ([\d(T].*)$")
+SAID = re.compile(r"^print\(.*\)  # ([\d({T].*)$")
 
 
 def run_blocks(path, capsys):
@@ -46,3 +46,8 @@ def test_readme(capsys, tmp_path, monkeypatch):
     pairs = np.triu_indices(200, k=1)
     squares = [euclidean_distances(rows, squared=True)[pairs] for rows in (kept, wide)]
     assert abs(squares[0] / squares[1] - 1).max() < 0.3
+
+
+def test_command_line(capsys):
+    _, checked = run_blocks(ROOT / "docs" / "cli.md", capsys)
+    assert checked == 2

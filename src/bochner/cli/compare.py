@@ -15,7 +15,7 @@ from ..comparison.compare import REPEATS, SIZES, compare_rows
 from ..comparison.results import Comparison, Entry
 from ..jobs.rows import rows_at_hand
 from . import options, show
-from .console import counting, err, out, print_json, told
+from .console import counting, out, print_json, say, told
 
 
 def compare(
@@ -86,7 +86,7 @@ def compare(
             from ..report import write
 
             write(result, report)
-            err.print(f"Report: {report}", markup=False)
+            say(f"Report: {report}")
 
 
 def _told(result: Comparison, as_json: bool) -> None:
@@ -96,9 +96,9 @@ def _told(result: Comparison, as_json: bool) -> None:
     out.print(show.comparison_table(result))
     for failure in result.failures:
         size = "" if failure.size is None else f", {failure.size}"
-        err.print(f"{failure.name}{size} left out: {failure.reason}", markup=False)
+        say(f"{failure.name}{size} left out: {failure.reason}")
     for note in result.data.notes:
-        err.print(note, markup=False)
+        say(note)
 
 
 def _broken_off(found: list[Entry]) -> str:

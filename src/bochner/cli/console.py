@@ -38,7 +38,7 @@ def told(debug: bool, done: Callable[[], str] = lambda: "") -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        err.print(f"Interrupted. {done() or 'Nothing was written.'}", markup=False)
+        say(f"Interrupted. {done() or 'Nothing was written.'}")
         raise typer.Exit(INTERRUPTED) from None
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -52,8 +52,13 @@ def told(debug: bool, done: Callable[[], str] = lambda: "") -> Iterator[None]:
         elif isinstance(error, OSError) and error.errno is not None:
             message = str(error.strerror)
         err.print("[bold red]Error:[/] ", end="")
-        err.print(message, markup=False)
+        say(message)
         raise typer.Exit(FAILED) from None
+
+
+def say(line: str) -> None:
+    """A line on standard error, as it is; terminals wrap it."""
+    err.print(line, markup=False, soft_wrap=True)
 
 
 def print_json(value: Any) -> None:

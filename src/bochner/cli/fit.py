@@ -14,9 +14,10 @@ from ..jobs.fitting import Fitted
 from ..jobs.fitting import fit as fit_data
 from ..jobs.learning import Learning
 from ..jobs.opening import open_data
+from ..jobs.using import last_step
 from ..persistence import save
 from . import options, show
-from .console import err, out, print_json, reading, told
+from .console import out, print_json, reading, say, told
 
 MODEL = "The model"
 
@@ -41,8 +42,13 @@ def fit(
         ),
     ] = None,
     loss: Annotated[
-        str, typer.Option(help="hinge, squared or log.", rich_help_panel=MODEL)
-    ] = "hinge",
+        str | None,
+        typer.Option(
+            help="hinge, squared or log; by default hinge, or where rows are streamed "
+            "squared, which takes one pass.",
+            rich_help_panel=MODEL,
+        ),
+    ] = None,
     alpha: Annotated[
         str, typer.Option(help="Penalty: a number, or auto.", rich_help_panel=MODEL)
     ] = "auto",
@@ -116,12 +122,14 @@ def _told(found: Fitted, path: Path, seconds: float, as_json: bool) -> None:
         more = {"streamed": found.streamed, "seconds": seconds, "bytes": size}
         print_json({**told_of, **more, "notes": list(found.notes)})
         return
+    last = last_step(found.model)
+    loss = f", loss {last.loss}" if hasattr(last, "loss") else ""
     rows = [
-        ("task", f"{found.task} (--task says otherwise)"),
+        ("task", f"{found.task}{loss}"),
         ("rows", f"{found.n_rows:,}{', streamed' if found.streamed else ''}"),
         *(("columns", note) for note in found.notes),
         ("time", show.seconds(seconds)),
         ("model", f"{path}, {readable(size)}"),
     ]
     out.print(show.facts("Fitted", rows))
-    err.print(f"Next: bochner predict {path} DATA --out scores.csv", markup=False)
+    say(f"Next: bochner predict {path} DATA --out scores.csv")

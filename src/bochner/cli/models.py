@@ -12,11 +12,11 @@ from .._atomic import check_writable
 from ..execution.memory import readable
 from ..jobs.evaluating import evaluate as evaluate_rows
 from ..jobs.predicting import stream_predictions, write_predictions
-from ..jobs.using import rows_for
+from ..jobs.using import rows_for, unknown_columns
 from ..onnx import export as export_onnx
 from ..persistence import load
 from . import options, show
-from .console import err, out, print_json, reading, told
+from .console import out, print_json, reading, say, told
 
 Model = Annotated[
     Path, typer.Argument(metavar="MODEL", help="A file that 'bochner fit' has written.")
@@ -57,8 +57,11 @@ def predict(
                 )
         if as_json and not to_terminal:
             print_json({"rows": n, "file": str(out_file)})
-        else:
-            err.print(f"{n:,} rows predicted: {out_file}", markup=False)
+            return
+        unknown = unknown_columns(fitted, data)
+        if unknown:
+            say(f"Not known to the model, and left alone: {', '.join(unknown)}.")
+        say(f"{n:,} rows predicted{'' if to_terminal else f': {out_file}'}")
 
 
 def evaluate(
@@ -107,4 +110,4 @@ def export(
         if as_json:
             print_json({"file": str(out_file), "bytes": size})
         else:
-            err.print(f"{out_file}: {readable(size)}", markup=False)
+            say(f"{out_file}: {readable(size)}")

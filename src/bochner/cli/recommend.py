@@ -12,7 +12,7 @@ from ..jobs.rows import rows_at_hand
 from ..recommend.recommend import recommend_rows
 from ..recommend.results import Recommendation
 from . import options, show
-from .console import UNMET, counting, err, out, print_json, told
+from .console import UNMET, counting, out, print_json, say, told
 
 TARGETS = "What you want"
 
@@ -105,7 +105,7 @@ def _told(found: Recommendation, line: str) -> None:
     out.print(show.trials_table(found))
     out.print(show.recommendation_table(found))
     for note in found.data.notes:
-        err.print(note, markup=False)
+        say(note)
     out.print("\nIn Python:\n", markup=False)
     out.print(found.code, markup=False, soft_wrap=True)
     out.print("\nIn the shell:\n", markup=False)

@@ -59,25 +59,30 @@ def tables(path: Path, plan: Plan, reading: Reading) -> Iterator[Any]:
     found = schema(path, reading)
     types = {name: found.field(name).type for name in plan.names}
     whole = plan.target is not None and _is_whole(path, reading, plan.target)
-    size, done = plan_rows(plan, reading), 0
+    size = plan_rows(plan, reading)
     held: list[Any] = []
-    with _opened(path, reading, types) as file:
-        while True:
-            try:
-                batch = file.read_next_batch()
-            except StopIteration:
-                break
-            except pa.ArrowInvalid as error:
-                before = done + sum(b.num_rows for b in held)
-                raise _located(path, reading, types, before, error) from error
-            held.append(batch)
-            while sum(b.num_rows for b in held) >= size:
-                table = pa.Table.from_batches(held)
-                held = table.slice(size).to_batches()
-                done += size
-                yield _with_target(table.slice(0, size), plan, whole)
+    for batch in _batches(path, reading, types):
+        held.append(batch)
+        while sum(b.num_rows for b in held) >= size:
+            table = pa.Table.from_batches(held)
+            held = table.slice(size).to_batches()
+            yield _with_target(table.slice(0, size), plan, whole)
     if sum(b.num_rows for b in held):
         yield _with_target(pa.Table.from_batches(held), plan, whole)
+
+
+def _batches(path: Path, reading: Reading, types: dict[str, Any]) -> Iterator[Any]:
+    """Rows as they are parsed; opening parses the first."""
+    import pyarrow as pa
+
+    done = 0
+    try:
+        with _opened(path, reading, types) as file:
+            for batch in file:
+                yield batch
+                done += batch.num_rows
+    except pa.ArrowInvalid as error:
+        raise _located(path, reading, types, done, error) from error
 
 
 def _with_target(table: Any, plan: Plan, whole: bool) -> Any:

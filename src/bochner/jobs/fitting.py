@@ -14,7 +14,7 @@ from ..comparison.task import CLASSIFICATION, task_of
 from ..execution import Blocks
 from ..preprocessing import kinds
 from .gathering import gathered, sampled
-from .learning import Learning
+from .learning import STREAM_LOSS, Learning
 from .opening import Data
 
 STREAM_MEMORY = "256 MiB"
@@ -67,7 +67,11 @@ def _streamed(source: Blocks, learning: Learning, say: Callable[[str], None]) ->
     X, y, n_rows = sampled(source)
     _check_target(y)
     task = task_of(y, learning.task)
-    learning = replace(learning, memory=learning.memory or STREAM_MEMORY)
+    learning = replace(
+        learning,
+        memory=learning.memory or STREAM_MEMORY,
+        loss=learning.loss or STREAM_LOSS,
+    )
     steps = learning.before(X)
     encode = Pipeline(steps).fit(X) if steps else None
     rows = X if encode is None else encode.transform(X)

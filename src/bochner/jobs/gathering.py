@@ -34,12 +34,13 @@ def gathered(source: Blocks) -> tuple[Any, Any] | None:
     return stacked([p.X for p in parts]), _targets(parts)
 
 
-def sampled(source: Blocks, n_wanted: int = SAMPLE_ROWS) -> tuple[Any, Any, int]:
+def sampled(source: Blocks, n_wanted: int | None = None) -> tuple[Any, Any, int]:
     """A uniform sample of rows and targets, and how many rows there are: one pass.
 
     Whatever the blocks, rows of the smallest keys are kept, a key being a hash of the
     row's place.
     """
+    n_wanted = SAMPLE_ROWS if n_wanted is None else n_wanted
     parts: list[tuple[np.ndarray, Any, Any]] = []
     seen, threshold = 0, np.iinfo(np.uint64).max
     for item in source.walk():

@@ -37,6 +37,15 @@ def rows_for(model: Any, source: str, target: str | None, supervised: bool) -> B
     return found if data.is_table else found.transformed(_as_wide_as(model))
 
 
+def unknown_columns(model: Any, source: str) -> list[str]:
+    """Columns of a table that the model was not fitted on, the target among them."""
+    known = set(getattr(model, "feature_names_in_", ()))
+    if not columns_wanted(model) or not known:
+        return []
+    first = next(open_data(source, supervised=False).blocks.walk(), None)
+    return [] if first is None else [n for n in first.X.columns if n not in known]
+
+
 def _as_wide_as(model: Any) -> Any:
     """Sparse rows that end before the model's last column, made as wide."""
     n_columns = int(model.n_features_in_)

@@ -37,8 +37,8 @@ def r2_interval(y: np.ndarray, predicted: np.ndarray) -> Interval:
     value = _r2(y, predicted)
     rng = Stream(0).child("bootstrap")
     draws = []
-    for i in range(DRAWS):
-        places = (rng.child(i).words(m) % np.uint64(m)).astype(np.int64)
+    for _ in range(DRAWS):
+        places = (rng.words(m) % np.uint64(m)).astype(np.int64)
         draws.append(_r2(y[places], predicted[places]))
     low, high = np.quantile(draws, [0.025, 0.975])
     root = np.sqrt(2.0)

@@ -55,6 +55,11 @@ def finding(comparison: Comparison) -> str:
     )
 
 
+def best_map(found: Comparison) -> Entry | None:
+    """The feature map of the highest score, or what there is."""
+    return _top(found, METHOD) or (found.best() if found.entries else None)
+
+
 def tiles(comparison: Comparison) -> list[Tile]:
     """The same as figures: the best map, the baselines, what is nearly as good."""
     found = measured(comparison)

@@ -15,7 +15,7 @@ from .._version import __version__
 from ..comparison.results import Comparison
 from . import tables, text
 from .charts import Chart, charts
-from .finding import finding, measured, tiles
+from .finding import best_map, finding, measured, tiles
 from .styles import FRONT, styles
 
 UNSAFE_IN_SCRIPTS = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
@@ -87,7 +87,7 @@ def _content(comparison: Comparison) -> dict[str, Any]:
         "data": comparison.data,
         "finding": finding(comparison),
         "tiles": tiles(comparison),
-        "best": found.best() if found.entries else None,
+        "best": best_map(found),
         "styles": styles(comparison),
         "front_style": FRONT,
         "headings": tables.headings(comparison),

@@ -1,8 +1,8 @@
-"""The main job in one minute: random features against the exact kernel.
+"""Random features against the exact kernel, in a minute.
 
 Fits independent (`methods.rff`) and structured orthogonal (`methods.sorf`) features of
 growing size on the built-in digits, with a ridge classifier on top, beside the exact
-kernel machine. Prints a table and writes `demo.png`.
+kernel machine. Prints a table and writes `digits.png`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ STYLES = {"rff": ("tab:blue", "o"), "sorf": ("tab:orange", "s")}
 SIZES = [32, 64, 128, 256, 512, 1024, 2048, 4096]
 SEEDS = 5
 ALPHA = 0.1
-PICTURE = Path("demo.png")
+PICTURE = Path("digits.png")
 
 
 @dataclass

@@ -1,0 +1,401 @@
+"""The command line: what each command does, says and leaves behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.datasets import dump_svmlight_file
+from sklearn.pipeline import make_pipeline
+
+import bochner
+from bochner import KernelClassifier, KernelRegressor, preprocessing
+
+typer_testing = pytest.importorskip("typer.testing")
+
+from bochner.cli.app import app  # noqa: E402
+
+MODULE = [sys.executable, "-m", "bochner"]
+SMALL = ["--size", "24", "--loss", "squared"]
+
+
+def call(*words, code: int = 0):
+    """The result of a command that ends with this exit code."""
+    done = typer_testing.CliRunner().invoke(app, [str(word) for word in words])
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    assert done.exit_code == code, (done.stdout, done.stderr)
+    return done
+
+
+def failed(*words) -> str:
+    """What standard error says of a command that a user got wrong."""
+    done = call(*words, code=1)
+    assert "Traceback" not in done.stderr
+    return " ".join(done.stderr.split())
+
+
+@pytest.fixture(scope="module")
+def table() -> pd.DataFrame:
+    """A table as they come; its text is longer than a block of digits."""
+    rng = np.random.default_rng(0)
+    n = 400
+    days = pd.Timestamp("2021-03-01") + pd.to_timedelta(rng.integers(0, 900, n), "D")
+    frame = pd.DataFrame(
+        {
+            "area": rng.gamma(9, 12, n),
+            "rooms": rng.integers(1, 9, n),
+            "city": rng.choice(["Ulm", "Köln", "a, b"], n),
+            "<script>": rng.choice(["<b>", "&amp;"], n),
+            "day": days,
+            "empty": np.nan,
+        }
+    )
+    frame.loc[frame.index % 7 == 1, ["area", "city", "day"]] = None
+    price = frame["area"].fillna(100) / 10 + 3 * (frame["city"] == "Ulm")
+    frame["price"] = price + 0.1 * rng.normal(size=n)
+    frame["label"] = np.where(frame["price"] > frame["price"].median(), "dear", "fair")
+    return frame
+
+
+@pytest.fixture(scope="module")
+def files(table, tmp_path_factory):
+    """Training and new rows as CSV and Parquet."""
+    folder = tmp_path_factory.mktemp("files")
+    for name, rows in (("train", table.iloc[:300]), ("new", table.iloc[300:])):
+        rows.to_csv(folder / f"{name}.csv", index=False)
+        rows.to_parquet(folder / f"{name}.parquet")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def model(files):
+    """A model of the labels."""
+    path = files / "model.bochner"
+    train = files / "train.csv"
+    call("fit", train, "-t", "label", "--drop", "price", "-o", path, *SMALL)
+    return path
+
+
+def in_python(table: pd.DataFrame):
+    """What `bochner fit` does, by hand."""
+    X = table.drop(columns=["label"])
+    learner = KernelClassifier(24, loss="squared", random_state=0)
+    before = preprocessing.for_table(X.iloc[:300], drop=["price"])
+    return make_pipeline(before, learner).fit(X.iloc[:300], table["label"][:300])
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_tables_give_the_scores_of_python(table, files, tmp_path, ending):
+    path, scores = tmp_path / "model.bochner", tmp_path / "scores.csv"
+    train, new = files / f"train.{ending}", files / f"new.{ending}"
+    call("fit", train, "--target", "label", "--drop", "price", "--out", path, *SMALL)
+    call("predict", path, new, "--out", scores)
+    found = pd.read_csv(scores)
+    expected = in_python(table)
+    rows = table.iloc[300:].drop(columns=["label"])
+    assert list(found.columns) == ["prediction", "score_dear", "score_fair"]
+    assert (found["prediction"] == expected.predict(rows)).all()
+    S = expected.decision_function(rows)
+    np.testing.assert_allclose(found["score_fair"], S, rtol=1e-9)
+    np.testing.assert_allclose(found["score_dear"], -S, rtol=1e-9)
+    told = json.loads(call("evaluate", path, new, "-t", "label", "--json").stdout)
+    assert told["accuracy"] == expected.score(rows, table["label"][300:])
+    assert sum(one["n_rows"] for one in told["classes"]) == len(rows)
+
+
+def test_tables_are_exported_as_they_predict(table, files, model, tmp_path):
+    onnxruntime = pytest.importorskip("onnxruntime")
+    path, scores = tmp_path / "model.onnx", tmp_path / "scores.csv"
+    call("export", model, path, "--dtype", "float64")
+    call("predict", model, files / "new.parquet", "--out", scores)
+    session = onnxruntime.InferenceSession(path)
+    kinds = bochner.load(model)[0]
+    rows, given = table.iloc[300:], {}
+    for name, kind in preprocessing.kinds(kinds).items():
+        column = rows[name]
+        if kind == "numbers":
+            cells = column.to_numpy(dtype=np.float64)
+        elif kind == "dates":
+            cells = column.to_numpy().astype("datetime64[s]").astype(np.int64)
+        else:
+            cells = column.fillna("").to_numpy(dtype=object)
+        given[name] = cells.reshape(-1, 1)
+    label, S = session.run(["label", "scores"], given)
+    found = pd.read_csv(scores)
+    assert (label == found["prediction"]).all()
+    np.testing.assert_allclose(S, found["score_fair"], rtol=1e-9)
+
+
+def numbers(seed: int = 0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(240, 5)) * (rng.random((240, 5)) > 0.3)
+    return X, np.where(X[:, 0] * X[:, 1] > 0, 2, 7)
+
+
+@pytest.mark.parametrize("ending", ["npz", "svmlight"])
+def test_arrays_give_the_scores_of_python(tmp_path, ending):
+    X, y = numbers()
+    for name, part in (("train", slice(0, 200)), ("new", slice(200, 240))):
+        if ending == "npz":
+            np.savez(tmp_path / f"{name}.npz", X=X[part], y=y[part])
+        else:
+            dump_svmlight_file(
+                X[part], y[part], f"{tmp_path}/{name}.svmlight", zero_based=False
+            )
+    path, scores = tmp_path / "m.bochner", tmp_path / "s.csv"
+    train, new = tmp_path / f"train.{ending}", tmp_path / f"new.{ending}"
+    call("fit", train, "--out", path, *SMALL)
+    call("predict", path, new, "--out", scores)
+    rows = X if ending == "npz" else sparse.csr_matrix(X)
+    learner = KernelClassifier(24, loss="squared", random_state=0)
+    expected = learner.fit(rows[:200], y[:200])
+    found = pd.read_csv(scores)
+    assert [c.removesuffix(".0") for c in found.columns[1:]] == ["score_2", "score_7"]
+    S = expected.decision_function(rows[200:])
+    np.testing.assert_allclose(found.iloc[:, 2], S, rtol=1e-6)
+    told = json.loads(call("evaluate", path, new, "--json").stdout)
+    assert told["accuracy"] == expected.score(rows[200:], y[200:])
+    call("export", path, tmp_path / "m.onnx")
+
+
+def test_regressors_predict_with_deviations(table, files, tmp_path):
+    path, scores = tmp_path / "m.bochner", tmp_path / "s.csv"
+    train, new = files / "train.csv", files / "new.csv"
+    words = ["-t", "price", "--drop", "label", "--size", "24"]
+    assert "regression" in call("fit", train, *words, "-o", path).stdout
+    call("predict", path, new, "-o", scores)
+    found = pd.read_csv(scores)
+    X = table.drop(columns=["price"])
+    before = preprocessing.for_table(X.iloc[:300], drop=["label"])
+    expected = make_pipeline(before, KernelRegressor(24, random_state=0))
+    expected.fit(X.iloc[:300], table["price"][:300])
+    mean, std = expected.predict(X.iloc[300:], return_std=True)
+    np.testing.assert_allclose(found["prediction"], mean, rtol=1e-6)
+    np.testing.assert_allclose(found["std"], std, rtol=1e-6)
+    told = json.loads(call("evaluate", path, new, "-t", "price", "--json").stdout)
+    assert told["r2"] == pytest.approx(
+        expected.score(X.iloc[300:], table["price"][300:])
+    )
+    residual = table["price"][300:] - mean
+    assert told["rmse"] == pytest.approx(np.sqrt(np.mean(residual**2)), rel=1e-6)
+    assert told["mae"] == pytest.approx(np.mean(abs(residual)), rel=1e-6)
+
+
+def test_columns_can_be_overridden(files, tmp_path):
+    path = tmp_path / "m.bochner"
+    words = ["-t", "label", "--categories", "rooms", "--drop", "price,day", *SMALL]
+    call("fit", files / "train.csv", *words, "-o", path)
+    kinds = preprocessing.kinds(bochner.load(path)[0])
+    assert kinds["rooms"] == "categories"
+    assert "price" not in kinds and "day" not in kinds and "empty" not in kinds
+
+
+def test_missing_values_of_arrays_are_filled_in(tmp_path):
+    X, y = numbers()
+    X[::9, 2] = np.nan
+    np.savez(tmp_path / "gaps.npz", X=X, y=y)
+    done = call("fit", tmp_path / "gaps.npz", "-o", tmp_path / "m.bochner", *SMALL)
+    assert "medians" in done.stdout
+    call("predict", tmp_path / "m.bochner", tmp_path / "gaps.npz", "-o", "-")
+
+
+def test_data_sets_by_name(tmp_path):
+    path = tmp_path / "m.bochner"
+    call("fit", "digits", "--features", "sorf", "--size", "64", *SMALL[2:], "-o", path)
+    told = json.loads(call("evaluate", path, "digits", "--json").stdout)
+    digits = bochner.datasets.load("digits")
+    assert told["n_rows"] == len(digits.y_test)
+    model = bochner.load(path)
+    assert told["accuracy"] == model.score(digits.X_test, digits.y_test)
+    done = call("predict", path, "digits", "-o", "-")
+    assert len(done.stdout.splitlines()) == 1 + len(digits.y_test)
+
+
+def test_probabilities(files, tmp_path, model):
+    said = failed("predict", model, files / "new.csv", "-o", "-", "--probabilities")
+    assert "--calibrate" in said
+    path = tmp_path / "m.bochner"
+    call("fit", files / "train.csv", "-t", "label", *SMALL, "--calibrate", "-o", path)
+    done = call("predict", path, files / "new.csv", "-o", "-", "--probabilities")
+    found = [line.split(",") for line in done.stdout.splitlines()]
+    assert found[0] == ['"prediction"', '"probability_dear"', '"probability_fair"']
+    assert float(found[1][1]) + float(found[1][2]) == pytest.approx(1)
+
+
+def test_info(model):
+    told = json.loads(call("info", model, "--json").stdout)
+    assert told["model"] == "KernelClassifier"
+    assert told["columns"]["<script>"] == "categories"
+    assert told["classes"] == ["dear", "fair"]
+    assert "<script>: categories" in " ".join(call("info", model).stdout.split())
+    here = json.loads(call("info", "--json").stdout)
+    assert here["bochner"] == bochner.__version__ and "digits" in here["data sets"]
+
+
+def test_compare(files, tmp_path):
+    pytest.importorskip("plotly")
+    page = tmp_path / "report.html"
+    words = ["compare", files / "train.csv", "-t", "label", "--drop", "price"]
+    words += ["-m", "rff,nystroem", "-s", "16,32", "-r", "2", "--report", page]
+    done = call(*words)
+    assert "nystroem" in done.stdout and "exact kernel" in done.stdout
+    assert "empty" in done.stderr  # a column without values is told
+    text = page.read_text()
+    assert "&lt;script&gt;" in text and "train.csv" in text
+    told = json.loads(call(*words, "--json").stdout)
+    assert [e["name"] for e in told["entries"]].count("rff") == 2
+    assert any(e["on_front"] for e in told["entries"])
+    assert told["data"]["target"] == "label"
+
+
+def test_recommend(files):
+    words = ["recommend", files / "train.csv", "-t", "label", "--drop", "price"]
+    words += ["-m", "sorf,nystroem", "-s", "16,32"]
+    done = call(*words)
+    assert "In Python" in done.stdout and "bochner fit" in done.stdout
+    told = json.loads(call(*words, "--json").stdout)
+    assert told["met"] and told["score"]["low"] < told["score"]["high"]
+    assert "--target label" in told["command"] and "--drop price" in told["command"]
+    missed = call(*words, "--megabytes", "0.0001", code=3)
+    assert "not met" in missed.stdout
+
+
+def test_what_recommend_says_can_be_run(files, tmp_path, monkeypatch):
+    words = ["recommend", files / "train.csv", "-t", "label", "--drop", "price"]
+    told = json.loads(call(*words, "-m", "rff", "-s", "16", "--json").stdout)
+    monkeypatch.chdir(tmp_path)
+    import shlex
+
+    call(*shlex.split(told["command"])[1:])
+    last = bochner.load("model.bochner")[-1]
+    assert last.features.n_components == 16
+    names: dict = {}
+    exec(told["code"], names)  # as a user would paste it
+    assert names["model"] is not None
+
+
+def test_errors_name_what_is_wrong_and_a_way_out(files, model, tmp_path):
+    train, out = files / "train.csv", tmp_path / "m.bochner"
+    near = failed("fit", files / "trian.csv", "-t", "label", "-o", out)
+    assert "train.csv" in near
+    assert "'label'" in failed("fit", train, "-t", "lable", "-o", out)
+    assert "--target" in failed("fit", train, "-o", out)
+    assert "columns are" in failed(
+        "fit", train, "-t", "label", "--drop", "x", "-o", out
+    )
+    assert "folder" in failed("fit", train, "-t", "label", "-o", tmp_path / "no/m")
+    assert "No such file" in failed("predict", tmp_path / "no", train, "-o", out)
+    assert "not a table" in failed("predict", model, "digits", "-o", out)
+    assert "must end in .onnx" in failed("export", model, tmp_path / "m.txt")
+    assert "among rff" in failed("compare", "digits", "-m", "rfff")
+    assert "whole numbers" in failed("compare", "digits", "-s", "many")
+    assert "within" in failed("recommend", "digits", "--within", "-1")
+    assert "has its own" in failed("fit", "digits", "-t", "x", "-o", out)
+    assert not out.exists()
+    call("fit", train, code=2)  # no --out: a wrong command line
+    call("nothing", code=2)
+
+
+def test_columns_missing_and_new_at_predict(table, files, model, tmp_path):
+    rows, out = table.iloc[300:], tmp_path / "s.csv"
+    rows.drop(columns=["area", "city"]).to_csv(tmp_path / "lacks.csv", index=False)
+    said = failed("predict", model, tmp_path / "lacks.csv", "-o", out)
+    assert "'area'" in said and "'city'" in said and not out.exists()
+    more = rows[rows.columns[::-1]].assign(extra=1)
+    more.to_csv(tmp_path / "more.csv", index=False)
+    done = call("predict", model, tmp_path / "more.csv", "-o", out)
+    assert "left alone" in done.stderr and "extra" in done.stderr
+    call("predict", model, files / "new.csv", "-o", tmp_path / "plain.csv")
+    assert out.read_text() == (tmp_path / "plain.csv").read_text()
+
+
+def test_a_cell_that_is_no_number_is_named(table, model, tmp_path):
+    rows = table.iloc[300:].assign(area="12")
+    rows.loc[305, "area"] = "twelve"
+    rows.to_csv(tmp_path / "bad.csv", index=False)
+    said = failed("predict", model, tmp_path / "bad.csv", "-o", tmp_path / "s.csv")
+    assert "row 6" in said and "'area'" in said and "'twelve'" in said
+
+
+def test_one_row(table, model, tmp_path):
+    table.iloc[:1].to_csv(tmp_path / "one.csv", index=False)
+    done = call("predict", model, tmp_path / "one.csv", "-o", "-")
+    assert len(done.stdout.splitlines()) == 2
+    out = tmp_path / "m.bochner"
+    assert "1 row" in failed("fit", tmp_path / "one.csv", "-t", "label", "-o", out)
+    table.iloc[:0].to_csv(tmp_path / "none.csv", index=False)
+    assert "no rows" in failed("predict", model, tmp_path / "none.csv", "-o", out)
+
+
+def test_debug_shows_the_error_itself(tmp_path):
+    with pytest.raises(FileNotFoundError, match="no file"):
+        call("compare", tmp_path / "none.csv", "--debug")
+
+
+def run(*words, **options):
+    command = [*MODULE, *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, **options)
+
+
+def test_as_a_module():
+    done = run("--version")
+    assert done.stdout.split() == ["bochner", bochner.__version__]
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+def test_a_full_disk_is_told(files, model):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [*MODULE, "predict", model, files / "new.csv", "-o", "-"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    assert done.returncode != 0 and "Traceback" not in done.stderr
+
+
+def test_an_interrupt_leaves_no_half_file(files, tmp_path):
+    out = tmp_path / "m.bochner"
+    words = ["fit", "digits", "-o", out, "--features", "rff", "--size", "4096", "-v"]
+    process = subprocess.Popen(
+        [*MODULE, *map(str, words)],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    while "step" not in process.stderr.readline():
+        pass  # until it learns
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130, said
+    assert "was not written" in said and "Traceback" not in said
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interrupted_comparison_tells_what_was_done(monkeypatch):
+    from bochner.comparison import measuring
+
+    whole, calls = measuring.run, []
+
+    def breaking_off(*given, **more):
+        calls.append(given)
+        if len(calls) > 3:
+            raise KeyboardInterrupt
+        return whole(*given, **more)
+
+    monkeypatch.setattr(sys.modules["bochner.comparison.compare"], "run", breaking_off)
+    done = call("compare", "digits", "-m", "rff", "-s", "16", "-r", "1", code=0)
+    assert done.exit_code == 0
+    calls.clear()
+    words = ["compare", "digits", "-m", "rff,sorf,orf", "-s", "16", "-r", "1"]
+    done = call(*words, code=130)
+    assert "3 were measured" in done.stderr and "rff, 16" in done.stderr

@@ -1,0 +1,208 @@
+"""Comparing contenders: the same ground for all, figures that are what they say."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.datasets import make_moons
+from sklearn.linear_model import RidgeClassifier
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.svm import SVC
+
+import bochner
+from bochner import compare
+from bochner.comparison.contenders import Contender
+from bochner.comparison.measuring import model_bytes, run
+from bochner.comparison.results import EXACT, LINEAR, METHOD, Comparison, Entry, Spread
+from bochner.comparison.setting import Split, find_bandwidth
+from bochner.comparison.task import CLASSIFICATION, REGRESSION, task_of
+from bochner.methods import METHODS
+
+X, Y = make_moons(300, noise=0.2, random_state=0)
+NUMBERS = np.sin(3 * X[:, 0]) + X[:, 1]
+
+
+@pytest.fixture(scope="module")
+def moons() -> Comparison:
+    return compare(X, Y, methods=["rff", "nystroem"], sizes=[16, 64], repeats=2)
+
+
+def test_every_contender_has_an_entry(moons):
+    names = ["linear", "exact kernel", "rff", "nystroem", "rff", "nystroem"]
+    assert [entry.name for entry in moons.entries] == names
+    assert [e.size for e in moons.entries] == [None, None, 16, 16, 64, 64]
+    assert moons.data.n_train + moons.data.n_test == len(Y)
+    assert moons.metric == "accuracy" and not moons.failures
+
+
+def test_features_come_near_the_exact_machine_and_beat_the_line(moons):
+    by = {entry.label: entry for entry in moons.entries}
+    assert by["nystroem, 64"].score.mean > by["linear"].score.mean + 0.05
+    assert abs(by["nystroem, 64"].score.mean - by["exact kernel"].score.mean) < 0.06
+    assert by["rff, 64"].error.mean < by["rff, 16"].error.mean
+    assert by["exact kernel"].error.mean == 0
+    assert by["exact kernel"].memory_bytes is None  # its memory is not Python's
+
+
+def test_figures_are_those_of_the_models(moons):
+    """A test of the figures themselves: the same fit by hand."""
+    entry = next(e for e in moons.entries if e.label == "nystroem, 64")
+    names: dict = {}
+    exec(entry.code, names)
+    assert names["model"].get_params()  # an estimator, unfitted
+    assert entry.fit_seconds.mean > 0 and entry.row_seconds.mean > 0
+    assert entry.memory_bytes > 64 * 8 * moons.data.n_train / 2
+
+
+def test_numbers_are_compared_by_r2():
+    found = compare(X, NUMBERS, methods=["rff", "compact"], sizes=[32], repeats=1)
+    assert found.metric == "R²" and found.data.task == REGRESSION
+    by = {entry.name: entry for entry in found.entries}
+    assert by["rff"].score.mean > 0.9 > by["linear"].score.mean
+    assert by["compact"].error is None  # a learned map approximates no kernel
+    assert by["rff"].score.deviation is None
+
+
+@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("task", [CLASSIFICATION, REGRESSION])
+def test_the_code_of_every_method_makes_its_model(name, task):
+    contender = Contender(name, METHOD, 16, 0.5)
+    names: dict = {}
+    exec(contender.code(task, "StandardScaler()", seed=3), names)
+    made = names["model"][-1]
+    expected = contender.estimator(task, 3)
+    assert repr(made) == repr(expected)
+    assert names["model"][0].with_mean
+
+
+@pytest.mark.parametrize("task", [CLASSIFICATION, REGRESSION])
+def test_the_code_of_baselines_makes_their_models(task):
+    for contender in (Contender("linear", LINEAR), Contender("e", EXACT, None, 0.5)):
+        names: dict = {}
+        exec(contender.code(task), names)
+        assert repr(names["model"]) == repr(contender.estimator(task, 0))
+
+
+def test_exact_is_the_machine_of_scikit_learn():
+    split = Split(CLASSIFICATION, X[:200], Y[:200], X[200:], Y[200:])
+    found = run(Contender("exact kernel", EXACT, None, 2.0), split, 0)
+    scores = [
+        SVC(C=C, gamma=2.0).fit(X[:200], Y[:200]).score(X[200:], Y[200:])
+        for C in (1, 10, 100)
+    ]
+    assert found.score in scores
+
+
+def test_the_line_is_ridge():
+    split = Split(CLASSIFICATION, X[:200], Y[:200], X[200:], Y[200:])
+    found = run(Contender("linear", LINEAR), split, 0)
+    ridge = RidgeClassifier(alpha=found.model.alpha_).fit(X[:200], Y[:200])
+    assert found.score == ridge.score(X[200:], Y[200:])
+
+
+def test_the_bandwidth_is_one_that_serves():
+    split = Split(CLASSIFICATION, X, Y, X, Y)
+    found = find_bandwidth(split)
+    K = rbf_kernel(X, gamma=found.gamma)
+    assert 0.01 < K.mean() < 0.9
+    scaled = Split(CLASSIFICATION, X * [1, 1e6], Y, X, Y)
+    assert find_bandwidth(scaled).standardised
+
+
+def test_sparse_rows_stay_sparse():
+    rows = sparse.random(120, 40, density=0.2, format="csr", random_state=0)
+    y = (rows.sum(axis=1).A1 if hasattr(rows.sum(axis=1), "A1") else rows.sum(1)) > 4
+    found = compare(
+        rows, np.asarray(y).ravel(), methods=["sorf"], sizes=[16], repeats=1
+    )
+    assert len(found.entries) == 3
+
+
+def test_frames_are_encoded_and_described():
+    frame = pd.DataFrame({"a": X[:, 0], "b": np.where(X[:, 1] > 0, "up", "down")})
+    frame.loc[3, "a"] = np.nan
+    frame["nothing"] = np.nan
+    found = compare(frame, Y, methods=["rff"], sizes=[16], repeats=1, exact_rows=0)
+    assert [c.name for c in found.data.columns] == ["a", "b"]
+    kinds = {c.name: c.kind for c in found.data.columns}
+    assert kinds == {"a": "numbers", "b": "categories"}
+    assert any("nothing" in note for note in found.data.notes)
+    assert "exact kernel" not in {e.name for e in found.entries}
+
+
+def test_what_a_method_does_not_take_is_left_out_with_its_reason():
+    found = compare(X, Y, methods=["sorf", "rff"], sizes=[33], repeats=1)
+    assert [f.name for f in found.failures] == ["sorf", "rff"]
+    assert "even" in found.failures[0].reason
+    assert [e.role for e in found.entries] == [LINEAR, EXACT]
+
+
+def test_dictionaries_are_json(moons):
+    told = json.loads(json.dumps(moons.to_dict()))
+    assert len(told["entries"]) == 6
+    assert sum(e["on_front"] for e in told["entries"]) == len(moons.front())
+
+
+def entry(score: float, seconds: float) -> Entry:
+    one = Spread(1.0, None)
+    spent = Spread(seconds, None)
+    return Entry("rff", METHOD, 2, 9, Spread(score, None), None, spent, one, 1, 1, "")
+
+
+def test_the_front_has_what_nothing_beats(moons):
+    entries = (
+        entry(0.5, 1),
+        entry(0.9, 3),
+        entry(0.6, 2),
+        entry(0.6, 4),
+        entry(0.4, 1),
+    )
+    found = Comparison(moons.data, "accuracy", 1, "", entries, (), 1.0, {}, "")
+    assert [(e.score.mean, e.fit_seconds.mean) for e in found.front()] == [
+        (0.5, 1),
+        (0.6, 2),
+        (0.9, 3),
+    ]
+    assert found.best() is entries[1]
+
+
+@pytest.mark.parametrize(
+    ("y", "task"),
+    [
+        (["a", "b", "a"], CLASSIFICATION),
+        ([True, False], CLASSIFICATION),
+        ([0, 1] * 3, CLASSIFICATION),
+        ([0.0, 1.0] * 3, CLASSIFICATION),
+        ([0.5, 1.0] * 3, REGRESSION),
+        (list(range(20)) * 10, CLASSIFICATION),
+        (list(range(40)) * 10, CLASSIFICATION),  # as many rows of each: names
+        (list(range(200)), REGRESSION),
+        (np.random.default_rng(0).poisson(30, 2000), REGRESSION),
+    ],
+)
+def test_the_task_is_told_by_the_target(y, task):
+    assert task_of(np.array(y)) == task
+    assert task_of(np.array(y), REGRESSION) == REGRESSION
+
+
+def test_errors():
+    with pytest.raises(ValueError, match="methods must be among rff"):
+        compare(X, Y, methods=["rffs"])
+    with pytest.raises(ValueError, match="at least one number"):
+        compare(X, Y, sizes=[])
+    with pytest.raises(ValueError, match="at least 5 rows"):
+        compare(X[:3], Y[:3])
+    with pytest.raises(ValueError, match="loss must be one of"):
+        compare(X, Y, loss="none")
+    with pytest.raises(ValueError, match="task must be one of"):
+        compare(X, Y, task="guess")
+
+
+def test_models_are_as_large_as_their_files(tmp_path):
+    model = bochner.KernelClassifier(16, random_state=0).fit(X, Y)
+    bochner.save(model, tmp_path / "m.bochner")
+    assert model_bytes(model) == (tmp_path / "m.bochner").stat().st_size

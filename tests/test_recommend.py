@@ -1,0 +1,162 @@
+"""Recommending: the search finds what a grid finds, and its promises hold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+from sklearn.datasets import make_moons
+
+from bochner import recommend
+from bochner.comparison.contenders import Contender
+from bochner.comparison.results import METHOD
+from bochner.comparison.setting import Split
+from bochner.recommend.judging import accuracy_interval, r2_interval
+from bochner.recommend.results import Recommendation, Trial
+from bochner.recommend.search import FINALISTS, Search
+from bochner.recommend.space import Line, all_contenders, default_sizes, lines
+from bochner.recommend.targets import Target
+
+X, Y = make_moons(900, noise=0.25, random_state=0)
+FEW: dict[str, Any] = {"methods": ["rff", "nystroem"], "sizes": [16, 64]}
+
+
+@pytest.fixture(scope="module")
+def best() -> Recommendation:
+    return recommend(X, Y, **FEW)
+
+
+def test_the_choice_is_near_the_best_of_the_grid(best):
+    """Of the same candidates on the same rows, by a fit of each."""
+    rest = slice(600, None)
+    split = Split("classification", X[:600], Y[:600], X[rest], Y[rest])
+    from bochner.comparison.measuring import run
+
+    grid = all_contenders(FEW["methods"], FEW["sizes"], best.choice.gamma, "squared")
+    scores = [run(contender, split, 0).score for contender in grid]
+    ours = run(best.choice, split, 0).score
+    assert ours > max(scores) - 0.03
+
+
+def test_the_code_makes_the_choice(best):
+    names: dict = {}
+    exec(best.code, names)
+    model = names["model"]
+    last = model[-1] if hasattr(model, "steps") else model
+    assert last.features.n_components == best.choice.size
+    assert last.random_state == 0
+
+
+def test_what_was_tried_is_told(best):
+    rows = sorted({trial.n_rows for trial in best.trials})
+    assert len(rows) > 1  # growing subsamples
+    first = [t for t in best.trials if t.n_rows == rows[0]]
+    last = [t for t in best.trials if t.n_rows == rows[-1]]
+    assert len(first) == 10  # two methods, five bandwidths
+    assert len({t.contender.gamma for t in last}) <= FINALISTS
+    assert any(t.kept for t in first) and not all(t.kept for t in first)
+    assert best.n_judged == pytest.approx(len(Y) / 5, abs=1)
+    assert best.to_dict()["choice"]["name"] == best.choice.name
+
+
+def test_cheap_models_are_found_where_they_will_do():
+    found = recommend(X, Y, within=30.0, **FEW)
+    assert found.met and found.reference is not None
+    tried = [t for t in found.trials if t.n_rows == max(t.n_rows for t in found.trials)]
+    assert found.row_seconds == min(t.row_seconds for t in tried)
+
+
+def test_limits_hold():
+    small = recommend(X, Y, megabytes=0.01, **FEW)
+    assert small.met and small.model_bytes <= 10_000
+    close = recommend(X, Y, kernel_error=0.2, methods=["nystroem"], sizes=[16, 64])
+    assert close.met and close.error <= 0.25  # measured again, on other rows
+    none = recommend(X, Y, microseconds=1e-6, **FEW)
+    assert not none.met
+
+
+def test_numbers():
+    target = np.sin(3 * X[:, 0]) + 0.1 * X[:, 1]
+    found = recommend(X, target, methods=["rff"], sizes=[64])
+    assert found.metric == "R²" and found.score.low < found.score.value
+    assert found.score.value > 0.9
+
+
+def trial(score: float, seconds: float = 1.0, size: int = 2) -> Trial:
+    contender = Contender("rff", METHOD, size, 1.0)
+    return Trial(contender, 10, score, 0.1, 1.0, seconds, 1000)
+
+
+def test_targets():
+    assert Target().words() == "the best score"
+    assert Target(within=1).floor(0.9) == pytest.approx(0.89)
+    assert Target(microseconds=2e6).is_met(trial(0.9))
+    assert not Target(microseconds=0.5e6).is_met(trial(0.9))
+    assert not Target(megabytes=0.0005).is_met(trial(0.9))
+    assert Target(kernel_error=0.1).is_met(trial(0.9))
+    assert not Target(kernel_error=0.09).is_met(trial(0.9))
+    with pytest.raises(ValueError, match="megabytes must be a positive number"):
+        Target(megabytes=0)
+
+
+def test_space():
+    assert default_sizes(100) == [64, 128]
+    assert default_sizes(10**9)[-1] == 4096
+    found = lines(["rff", "maxout", "giga"], [64, 2048], 0.5, "squared")
+    assert len(found) == 5 + 1 + 5
+    assert {line.sizes for line in found if line.method == "giga"} == {(64,)}
+    line = Line("rff", 0.5, (64, 256), "squared")
+    assert line.up_to(300).size == 256 and line.up_to(10).size == 64
+
+
+def test_no_method_fills_all_places():
+    search = Search(Split("classification", X, Y, X, Y), Target(), 0)
+    every = [Line("rff", g, (4,), "squared") for g in (1, 2, 3)]
+    every.append(Line("orf", 1.0, (4,), "squared"))
+    found = []
+    for line, score in zip(every, (0.9, 0.8, 0.7, 0.1), strict=True):
+        tried = Trial(line.at(4), 10, score, None, 1.0, 1.0, 1)
+        search.trials.append(tried)
+        found.append((line, tried))
+    kept = search._kept(found, 3)
+    assert [line.method for line in kept] == ["rff", "rff", "orf"]
+    assert [t.kept for t in search.trials] == [True, True, False, True]
+
+
+@pytest.mark.parametrize("p", [0.5, 0.9, 0.99])
+def test_accuracy_intervals_hold_19_times_in_20(p):
+    """Accuracies of m rows against m others, both binomial.
+
+    4000 pairs: a true coverage of 0.93 or less is below 0.935 with probability 0.9,
+    one of 0.95 is not, but with probability 1e-5.
+    """
+    m, draws = 400, 4000
+    rng = np.random.default_rng(0)
+    judged, new = rng.binomial(m, p, draws), rng.binomial(m, p, draws)
+    inside = 0
+    for a, b in zip(judged, new, strict=True):
+        found = accuracy_interval(np.arange(m) < a)
+        inside += found.low <= b / m <= found.high
+    assert inside / draws > 0.935
+    assert binom.cdf(int(0.935 * draws), draws, 0.95) < 1e-4
+
+
+def test_r2_intervals_hold():
+    """60 pairs of samples: 19 in 20 leaves 48 or fewer with probability 1e-5."""
+    rng = np.random.default_rng(0)
+    inside = 0
+    for _ in range(60):
+        y, other = rng.normal(size=(2, 300))
+        error, again = 0.5 * rng.normal(size=(2, 300))
+        found = r2_interval(y, y + error)
+        value = 1 - (again**2).sum() / ((other - other.mean()) ** 2).sum()
+        inside += found.low <= value <= found.high
+    assert binom.cdf(48, 60, 0.95) < 1e-4
+    assert inside > 48
+
+
+def test_few_rows_promise_little():
+    found = accuracy_interval(np.ones(10, dtype=bool))
+    assert found.value == found.high == 1.0 and found.low < 0.8

@@ -277,9 +277,12 @@ def test_what_recommend_says_can_be_run(files, tmp_path, monkeypatch):
     call(*shlex.split(told["command"])[1:])
     last = bochner.load("model.bochner")[-1]
     assert last.features.n_components == 16
-    names: dict = {}
+    frame = pd.read_csv(files / "train.csv")
+    names: dict = {"X": frame.drop(columns="label")}
     exec(told["code"], names)  # as a user would paste it
-    assert names["model"] is not None
+    pasted = names["model"].fit(names["X"], frame["label"])
+    expected = bochner.load("model.bochner").decision_function(names["X"])
+    np.testing.assert_allclose(pasted.decision_function(names["X"]), expected)
 
 
 def test_errors_name_what_is_wrong_and_a_way_out(files, model, tmp_path):

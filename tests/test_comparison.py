@@ -15,6 +15,7 @@ from sklearn.svm import SVC
 
 import bochner
 from bochner import compare
+from bochner.comparison.code import scaler_step
 from bochner.comparison.contenders import Contender
 from bochner.comparison.measuring import model_bytes, run
 from bochner.comparison.results import EXACT, LINEAR, METHOD, Comparison, Entry, Spread
@@ -72,7 +73,7 @@ def test_numbers_are_compared_by_r2():
 def test_the_code_of_every_method_makes_its_model(name, task):
     contender = Contender(name, METHOD, 16, 0.5)
     names: dict = {}
-    exec(contender.code(task, "StandardScaler()", seed=3), names)
+    exec(contender.code(task, (scaler_step(X),), seed=3), names)
     made = names["model"][-1]
     expected = contender.estimator(task, 3)
     assert repr(made) == repr(expected)
@@ -131,6 +132,9 @@ def test_frames_are_encoded_and_described():
     kinds = {c.name: c.kind for c in found.data.columns}
     assert kinds == {"a": "numbers", "b": "categories"}
     assert any("nothing" in note for note in found.data.notes)
+    names: dict = {"X": frame}
+    exec(found.entries[-1].code, names)  # for the user's own frame
+    assert names["model"].fit(frame, Y).score(frame, Y) > 0.7
     assert "exact kernel" not in {e.name for e in found.entries}
 
 

@@ -128,7 +128,8 @@ def recommendation_table(found: Recommendation) -> Table:
 
 def trials_table(found: Recommendation) -> Table:
     """The best trials, those on most rows first."""
-    table = Table(title=f"The best of {len(found.trials)} that were tried")
+    title = f"The best of {len(found.trials)} that were tried"
+    table = Table(title=title, box=box.SIMPLE_HEAD)
     for head in ("method", "features", "γ", "rows", found.metric, "fit", "µs a row"):
         table.add_column(head, justify="left" if head == "method" else "right")
     order = sorted(found.trials, key=lambda t: (-t.n_rows, -t.score))
@@ -160,7 +161,7 @@ def evaluation_tables(found: Evaluation) -> list[Table]:
         ("19 times in 20", f"{100 * low:.2f} to {100 * high:.2f} %"),
         ("balanced accuracy", f"{100 * found.balanced_accuracy:.2f} %"),
     ]
-    table = Table()
+    table = Table(box=box.SIMPLE_HEAD)
     for head in ("class", "rows", "precision", "recall"):
         table.add_column(head, justify="left" if head == "class" else "right")
     for one in found.classes:

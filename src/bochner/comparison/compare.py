@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
-from scipy import sparse
-
 from .._validation import check_count, check_option
 from .._version import __version__
 from ..linear.losses import LOSSES
@@ -134,7 +132,6 @@ def compare_rows(
         *baselines(bandwidth.gamma, loss)[: 1 + (exact_rows > 0)],
         *method_contenders(names, sizes, bandwidth.gamma, loss),
     ]
-    scaler = scaler_code(split.X_train, bandwidth.standardised)
     entries: list[Entry] = []
     failures: list[Failure] = []
     for done, contender in enumerate(contenders):
@@ -144,7 +141,7 @@ def compare_rows(
         if isinstance(measured, Failure):
             failures.append(measured)
             continue
-        code = contender.code(split.task, scaler, random_state)
+        code = contender.code(split.task, ground.before, random_state)
         entries.append(replace(measured, code=code))
         found(entries[-1])
     progress("", len(contenders), len(contenders))
@@ -189,14 +186,6 @@ def _measured(
         model_bytes=model_bytes(runs[0].model),
         code="",
     )
-
-
-def scaler_code(X: Any, standardised: bool) -> str | None:
-    """Python for the scaling of rows, where there is any."""
-    if not standardised:
-        return None
-    sparse_rows = sparse.issparse(X)
-    return "StandardScaler(with_mean=False)" if sparse_rows else "StandardScaler()"
 
 
 def checked_names(owner: str, names: Iterable[str] | None) -> list[str]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..estimators import KernelClassifier, KernelRegressor
 from ..methods import METHODS
+from .code import Step, assembled
 from .exact import exact_code, exact_machine
 from .results import EXACT, LINEAR, METHOD
 from .task import CLASSIFICATION
@@ -90,12 +91,12 @@ class Contender:
             found["n_candidates"] = max(CANDIDATES_PER_COMPONENT * self.size, 1000)
         return found
 
-    def code(self, task: str, scaler: str | None = None, seed: int = 0) -> str:
-        """Python that makes the model, behind a scaler where there is one."""
+    def code(self, task: str, before: tuple[Step, ...] = (), seed: int = 0) -> str:
+        """Python that makes the model, with what stands before it."""
         learner = "KernelClassifier" if task == CLASSIFICATION else "KernelRegressor"
         if self.role == EXACT:
             assert self.gamma is not None
-            return _assembled(*exact_code(task, self.gamma), scaler)
+            return assembled(*exact_code(task, self.gamma), before)
         if self.role == LINEAR:
             imports = [
                 "from sklearn.preprocessing import FunctionTransformer",
@@ -109,19 +110,7 @@ class Contender:
             features = f"methods.{self.name}({', '.join(words)})"
         loss = f", loss={self.loss!r}" if task == CLASSIFICATION else ""
         model = f"{learner}({features}{loss}, random_state={seed})"
-        return _assembled(imports, model, scaler)
-
-
-def _assembled(imports: list[str], model: str, scaler: str | None) -> str:
-    lines = list(imports)
-    if scaler is not None:
-        lines = [
-            "from sklearn.pipeline import make_pipeline",
-            "from sklearn.preprocessing import StandardScaler",
-            *lines,
-        ]
-        model = f"make_pipeline({scaler}, {model})"
-    return "\n".join([*lines, "", f"model = {model}"])
+        return assembled(imports, model, before)
 
 
 def method_contenders(

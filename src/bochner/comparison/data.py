@@ -11,6 +11,7 @@ from sklearn.utils import check_array
 
 from .._validation import FLOATS
 from ..preprocessing import for_table, kinds
+from .code import Step, imputer_step, table_step
 from .results import Column, Summary
 from .setting import Split
 from .task import CLASSIFICATION, task_of
@@ -44,18 +45,23 @@ def prepared(
     if X_test is None:
         X, X_test, y, y_test = parted(X, y, found, TEST_SHARE, seed)
     notes = list(given.notes)
+    before: tuple[Step, ...] = ()
     described: tuple[Column, ...] = ()
     if hasattr(X, "columns"):
         encoder = for_table(X, **columns).fit(X)
         described = tuple(_column(X, n, kind) for n, kind in kinds(encoder).items())
         notes += _left_out(X, kinds(encoder))
         X, X_test = encoder.transform(X), encoder.transform(X_test)
+        dates = [name for name, kind in kinds(encoder).items() if kind == "dates"]
+        # named: where the user's frame has them as text, they are dates all the same
+        before = (table_step({**columns, "dates": dates}),)
     elif not sparse.issparse(X) and np.isnan(np.asarray(X, dtype=np.float64)).any():
         X, X_test = _filled(X, X_test)
+        before = (imputer_step(),)
         notes.append("Missing values were filled in with medians.")
     X, X_test = _rows(X), _rows(X_test)
-    y_test = np.asarray(y_test)
-    split = Split(found, X, _target(y, found), X_test, _target(y_test, found))
+    y_train, y_test = _target(y, found), _target(np.asarray(y_test), found)
+    split = Split(found, X, y_train, X_test, y_test, before)
     classes = np.unique(y, return_counts=True) if found == CLASSIFICATION else ((), ())
     return split, Summary(
         name=given.name,

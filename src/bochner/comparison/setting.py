@@ -11,6 +11,7 @@ from scipy import sparse
 from .._progress import Report, silent
 from ..estimators.search import Scaled, search_classes, search_numbers
 from ..execution.sources import ArraySource
+from .code import Step, scaler_step
 from .task import CLASSIFICATION, metric_of
 
 DIGITS = 3
@@ -26,6 +27,7 @@ class Split:
     y_train: np.ndarray
     X_test: Any
     y_test: np.ndarray
+    before: tuple[Step, ...] = ()  # what made these rows of the user's
 
     @property
     def metric(self) -> str:
@@ -40,7 +42,8 @@ class Split:
         """Features divided by their standard deviations among the training rows."""
         scaler = standard_scaler(self.X_train).fit(self.X_train)
         train, test = scaler.transform(self.X_train), scaler.transform(self.X_test)
-        return replace(self, X_train=train, X_test=test)
+        before = (*self.before, scaler_step(self.X_train))
+        return replace(self, X_train=train, X_test=test, before=before)
 
 
 @dataclass(frozen=True)

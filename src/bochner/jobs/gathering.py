@@ -25,6 +25,8 @@ def gathered(source: Blocks) -> tuple[Any, Any] | None:
     parts: list[Item] = []
     size = 0.0
     for item in source.walk():
+        if not parts and _is_large(source, item):
+            return None
         parts.append(item)
         size += n_rows(item.X) * bytes_a_row(item.X)
         if size > WHOLE_BYTES:
@@ -32,6 +34,12 @@ def gathered(source: Blocks) -> tuple[Any, Any] | None:
     if not parts:
         raise ValueError("There are no rows.")
     return stacked([p.X for p in parts]), _targets(parts)
+
+
+def _is_large(source: Blocks, first: Item) -> bool:
+    """Whether the first block and the size of files tell that rows are too many."""
+    about = source.about_rows()
+    return about is not None and about * bytes_a_row(first.X) > 2 * WHOLE_BYTES
 
 
 def sampled(source: Blocks, n_wanted: int | None = None) -> tuple[Any, Any, int]:

@@ -10,7 +10,7 @@ from typing import Any
 from .._random import Stream
 from .._validation import check_count, check_option
 from ..comparison import measuring
-from ..comparison.compare import Progress, checked_names, scaler_code
+from ..comparison.compare import Progress, checked_names
 from ..comparison.contenders import Contender
 from ..comparison.data import Given, parted, prepared
 from ..comparison.exact import exact_machine
@@ -142,7 +142,6 @@ def recommend_rows(
     )
     chosen, met = _choice(last, target, reference)
     judged = _judged(chosen.contender, whole, random_state)
-    scaler = scaler_code(whole.X_train, bandwidth.standardised)
     return Recommendation(
         data=replace(summary, n_train=summary.n_train + summary.n_test),
         metric=whole.metric,
@@ -159,7 +158,7 @@ def recommend_rows(
         reference=reference,
         trials=tuple(search.trials),
         seconds=time.perf_counter() - start,
-        code=chosen.contender.code(whole.task, scaler, random_state),
+        code=chosen.contender.code(whole.task, whole.before, random_state),
     )
 
 

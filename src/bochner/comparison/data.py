@@ -32,6 +32,17 @@ class Given:
     notes: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class Encoded:
+    """Rows of numbers, and how they came about."""
+
+    X: Any
+    X_test: Any
+    before: tuple[Step, ...] = ()
+    columns: tuple[Column, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
 def prepared(
     given: Given, task: str | None, columns: dict[str, Any], seed: int
 ) -> tuple[Split, Summary]:
@@ -44,36 +55,48 @@ def prepared(
     found = task_of(y, task)
     if X_test is None:
         X, X_test, y, y_test = parted(X, y, found, TEST_SHARE, seed)
-    notes = list(given.notes)
-    before: tuple[Step, ...] = ()
-    described: tuple[Column, ...] = ()
-    if hasattr(X, "columns"):
-        encoder = for_table(X, **columns).fit(X)
-        described = tuple(_column(X, n, kind) for n, kind in kinds(encoder).items())
-        notes += _left_out(X, kinds(encoder))
-        X, X_test = encoder.transform(X), encoder.transform(X_test)
-        dates = [name for name, kind in kinds(encoder).items() if kind == "dates"]
-        # named: where the user's frame has them as text, they are dates all the same
-        before = (table_step({**columns, "dates": dates}),)
-    elif not sparse.issparse(X) and np.isnan(np.asarray(X, dtype=np.float64)).any():
-        X, X_test = _filled(X, X_test)
-        before = (imputer_step(),)
-        notes.append("Missing values were filled in with medians.")
-    X, X_test = _rows(X), _rows(X_test)
+    rows = _encoded(X, X_test, columns)
+    train, test = _rows(rows.X), _rows(rows.X_test)
     y_train, y_test = _target(y, found), _target(np.asarray(y_test), found)
-    split = Split(found, X, y_train, X_test, y_test, before)
+    split = Split(found, train, y_train, test, y_test, rows.before)
     classes = np.unique(y, return_counts=True) if found == CLASSIFICATION else ((), ())
     return split, Summary(
         name=given.name,
         task=found,
-        n_train=X.shape[0],
-        n_test=X_test.shape[0],
-        n_features=X.shape[1],
+        n_train=train.shape[0],
+        n_test=test.shape[0],
+        n_features=train.shape[1],
         target=given.target,
         classes=tuple((str(c), int(n)) for c, n in zip(*classes, strict=True)),
-        columns=described,
-        notes=tuple(notes),
+        columns=rows.columns,
+        notes=(*given.notes, *rows.notes),
     )
+
+
+def _encoded(X: Any, X_test: Any, columns: dict[str, Any]) -> Encoded:
+    """Tables and gaps as numbers; what is numbers already stays as it is."""
+    if hasattr(X, "columns"):
+        encoder = for_table(X, **columns).fit(X)
+        held = kinds(encoder)
+        # named: where the user's frame has them as text, they are dates all the same
+        dates = [name for name, kind in held.items() if kind == "dates"]
+        return Encoded(
+            encoder.transform(X),
+            encoder.transform(X_test),
+            (table_step({**columns, "dates": dates}),),
+            tuple(_column(X, name, kind) for name, kind in held.items()),
+            tuple(_left_out(X, held)),
+        )
+    if not has_missing(X):
+        return Encoded(X, X_test)
+    told = ("Missing values were filled in with medians.",)
+    return Encoded(*_filled(X, X_test), (imputer_step(),), notes=told)
+
+
+def has_missing(X: Any) -> bool:
+    """Whether an array or CSR matrix has gaps."""
+    values = X.data if sparse.issparse(X) else np.asarray(X)
+    return values.dtype.kind == "f" and bool(np.isnan(values).any())
 
 
 def parted(

@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-from scipy import sparse
-
 from ..comparison.contenders import Contender
+from ..comparison.data import has_missing
 from ..comparison.results import METHOD
 from ..comparison.setting import standard_scaler
 from ..comparison.task import CLASSIFICATION
@@ -81,7 +79,7 @@ class Learning:
                 "numbers, categories, dates and drop name columns of tables; these "
                 "rows have none."
             )
-        elif _has_missing(X):
+        elif has_missing(X):
             from sklearn.impute import SimpleImputer
 
             filler = SimpleImputer(strategy="median", keep_empty_features=True)
@@ -89,8 +87,3 @@ class Learning:
         if self.standardise:
             steps.append(("scale", standard_scaler(X)))
         return steps
-
-
-def _has_missing(X: Any) -> bool:
-    values = X.data if sparse.issparse(X) else np.asarray(X)
-    return values.dtype.kind == "f" and bool(np.isnan(values).any())

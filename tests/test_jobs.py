@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -173,3 +175,36 @@ def test_columns_are_for_tables(tmp_path):
     learning = Learning(columns={"drop": ["a"]})
     with pytest.raises(ValueError, match="name columns of tables"):
         fit(open_data(str(tmp_path / "rows.npz")), learning)
+
+
+@pytest.mark.parametrize("target", ["label", "value"])
+def test_a_stream_that_breaks_goes_on_where_it_was(folder, target, monkeypatch):
+    other = {"label": "value", "value": "label"}[target]
+    monkeypatch.setattr(gathering, "WHOLE_BYTES", 1000)
+    monkeypatch.setattr("bochner.execution.stream.ROWS", 50)
+    checkpoint = folder / "fit.checkpoint"
+    learning = Learning(size=20, columns={"drop": [other]}, features="rff")
+    kept = replace(learning, checkpoint=str(checkpoint))
+    source = str(folder / "all.csv")
+    counted: list = []
+    expected = fit(open_data(source, target=target), learning, read=counted.append)
+    broken: list = []
+
+    def breaks(n):
+        broken.append(n)
+        if len(broken) == len(counted) - 2:
+            raise KeyboardInterrupt
+
+    every = {"checkpoint_every": 1}
+    monkeypatch.setattr(Learning, "estimator", _with(Learning.estimator, every))
+    with pytest.raises(KeyboardInterrupt):
+        fit(open_data(source, target=target), kept, read=breaks)
+    assert checkpoint.exists()
+    found = fit(open_data(source, target=target), kept)
+    assert not checkpoint.exists()
+    frame = pd.read_csv(source)
+    assert (found.model.predict(frame) == expected.model.predict(frame)).all()
+
+
+def _with(make, parameters):
+    return lambda self, task: make(self, task).set_params(**parameters)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
@@ -56,6 +57,7 @@ def fit(
     _check_target(y)
     task = task_of(y, learning.task)
     steps = learning.before(X)
+    learning = replace(learning, checkpoint=None)  # nothing to go on with: it is short
     model = _assembled(steps, learning.estimator(task))
     say(f"fitting on {len(y):,} rows")
     model.fit(X, _target(y, task))
@@ -77,31 +79,25 @@ def _streamed(source: Blocks, learning: Learning, say: Callable[[str], None]) ->
     rows = X if encode is None else encode.transform(X)
     say(f"fitting the map on {len(y):,} rows")
     stream = source if encode is None else source.transformed(encode.transform)
-    learn = _learned if task == CLASSIFICATION else _regressed
-    estimator = learn(learning.estimator(task), rows, _target(y, task), stream, say)
+    estimator = learning.estimator(task)
+    estimator = _learned(estimator, rows, _target(y, task), stream, say)
     return Fitted(_assembled(steps, estimator), task, n_rows, True, _notes(X, steps))
 
 
 def _learned(
     estimator: Any, X: Any, y: Any, stream: Blocks, say: Callable[[str], None]
 ) -> Any:
-    """From a sample first: map, α and coefficients to start from."""
-    estimator.set_params(warm_start=True).fit(X, y)
-    say("learning from all rows")
-    estimator.fit(stream)
-    return estimator.set_params(warm_start=False)
+    """With the map of a sample, from all rows.
 
-
-def _regressed(
-    estimator: Any, X: Any, y: Any, stream: Blocks, say: Callable[[str], None]
-) -> Any:
-    """The map of a sample, then all rows in one pass."""
-    asked, checkpoint = estimator.features, estimator.checkpoint
-    features = estimator.set_params(checkpoint=None).fit(X, y).features_
+    The sample also tells α, but for least squares, which find it on the way.
+    """
+    asked = {name: getattr(estimator, name) for name in ("features", "alpha")}
+    sample = clone(estimator).set_params(checkpoint=None).fit(X, y)
+    given = {"features": FrozenEstimator(sample.features_)}
+    if getattr(estimator, "loss", "squared") != "squared":
+        given["alpha"] = sample.alpha_
     say("learning from all rows")
-    estimator.set_params(features=FrozenEstimator(features), checkpoint=checkpoint)
-    estimator.fit(stream)
-    return estimator.set_params(features=asked)
+    return estimator.set_params(**given).fit(stream).set_params(**asked)
 
 
 def _assembled(steps: list[tuple[str, Any]], estimator: Any) -> Any:

@@ -198,6 +198,38 @@ def test_columns_can_be_overridden(files, tmp_path):
     assert "price" not in kinds and "day" not in kinds and "empty" not in kinds
 
 
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_categories_are_read_alike_at_fit_and_at_predict(tmp_path, ending):
+    """Truth values, leading zeros, decimals and long numbers, all of them codes."""
+    rng = np.random.default_rng(0)
+    flag = rng.random(200) > 0.5
+    codes = {
+        "flag": flag,
+        "zip": np.where(flag, "007", "7"),
+        "price": np.where(flag, "1.50", "2"),
+        "id": np.where(flag, 2**60, 2**60 + 1),
+    }
+    for name, column in codes.items():
+        frame = pd.DataFrame({name: column, "y": flag.astype(int), "emb": "x"})
+        path = tmp_path / f"{name}.{ending}"
+        frame.to_csv(path, index=False) if ending == "csv" else frame.to_parquet(path)
+        model = tmp_path / f"{name}.bochner"
+        words = ["-t", "y", "--categories", name, "--drop", "emb", *SMALL]
+        call("fit", path, *words, "-o", model)
+        told = json.loads(call("evaluate", model, path, "-t", "y", "--json").stdout)
+        assert told["accuracy"] == 1.0, name
+
+
+def test_columns_that_nothing_can_read_are_dropped(tmp_path):
+    path, model = tmp_path / "lists.parquet", tmp_path / "m.bochner"
+    a = np.arange(40.0)
+    frame = pd.DataFrame({"a": a, "list": [[1, 2]] * 40, "y": (a > 20).astype(int)})
+    frame.to_parquet(path)
+    assert "--drop" in failed("fit", path, "-t", "y", "-o", model)
+    call("fit", path, "-t", "y", "--drop", "list", "-o", model, *SMALL)
+    assert "left alone" in call("predict", model, path, "-o", "-").stderr
+
+
 def test_missing_values_of_arrays_are_filled_in(tmp_path):
     X, y = numbers()
     X[::9, 2] = np.nan
@@ -301,6 +333,7 @@ def test_errors_name_what_is_wrong_and_a_way_out(files, model, tmp_path):
     assert "among rff" in failed("compare", "digits", "-m", "rfff")
     assert "whole numbers" in failed("compare", "digits", "-s", "many")
     assert "within" in failed("recommend", "digits", "--within", "-1")
+    assert "nosuch" in failed("fit", "digits", "--features", "nosuch", "-o", out)
     assert "has its own" in failed("fit", "digits", "-t", "x", "-o", out)
     assert not out.exists()
     call("fit", train, code=2)  # no --out: a wrong command line
@@ -375,8 +408,9 @@ def test_an_interrupt_leaves_no_half_file(files, tmp_path):
         text=True,
     )
     assert process.stderr is not None
-    while "step" not in process.stderr.readline():
-        pass  # until it learns
+    for line in process.stderr:
+        if "step" in line:  # it learns
+            break
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 130, said

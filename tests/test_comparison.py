@@ -98,6 +98,15 @@ def test_exact_is_the_machine_of_scikit_learn():
     assert found.score in scores
 
 
+def test_the_exact_machine_sees_rows_of_all_kinds():
+    order = np.argsort(Y)
+    found = compare(
+        X[order], Y[order], X, Y, methods=["rff"], sizes=[8], repeats=1, exact_rows=60
+    )
+    exact = next(e for e in found.entries if e.role == EXACT)
+    assert exact.n_rows == 60 and exact.score.mean > 0.8
+
+
 def test_the_line_is_ridge():
     split = Split(CLASSIFICATION, X[:200], Y[:200], X[200:], Y[200:])
     found = run(Contender("linear", LINEAR), split, 0)
@@ -136,6 +145,18 @@ def test_frames_are_encoded_and_described():
     exec(found.entries[-1].code, names)  # for the user's own frame
     assert names["model"].fit(frame, Y).score(frame, Y) > 0.7
     assert "exact kernel" not in {e.name for e in found.entries}
+
+
+def test_gaps_of_any_kind():
+    frame = pd.DataFrame({"a": pd.array(np.arange(300) % 9, dtype="Int64")})
+    frame.loc[::5, "a"] = pd.NA
+    frame["b"] = pd.array(X[:, 0] > 0, dtype="boolean")
+    found = compare(frame, Y, methods=["rff"], sizes=[16], repeats=1, exact_rows=0)
+    assert found.data.columns[0].missing == pytest.approx(0.2, abs=0.05)
+    gaps = X.copy()
+    gaps[0, 0] = np.nan  # among the rows to be judged on alone
+    words = {"methods": ["rff"], "sizes": [16], "repeats": 1, "exact_rows": 0}
+    assert len(compare(X, Y, gaps, Y, **words).entries) == 2
 
 
 def test_what_a_method_does_not_take_is_left_out_with_its_reason():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -46,12 +47,12 @@ def test_streams_teach_what_the_whole_teaches(folder, target, monkeypatch):
     other = {"label": "value", "value": "label"}[target]
     learning = Learning(size=40, loss="squared", columns={"drop": [other]})
     source = str(folder / "all.csv")
-    whole = fit(open_data(source, target=target), learning)
+    whole = fit(open_data(source, target=target, columns=learning.columns), learning)
     monkeypatch.setattr(gathering, "WHOLE_BYTES", 1000)
     monkeypatch.setattr("bochner.execution.stream.ROWS", 200)
     stages: list = []
     rows: list = []
-    data = open_data(source, target=target)
+    data = open_data(source, target=target, columns=learning.columns)
     parts = fit(data, learning, stages.append, rows.append)
     assert parts.streamed and not whole.streamed
     assert parts.n_rows == whole.n_rows == 600
@@ -68,11 +69,11 @@ def test_streams_are_learned_from_a_sample_of_all_blocks(folder, monkeypatch):
     """The first blocks hold one class only: a map of them would know no other."""
     learning = Learning(size=40, columns={"drop": ["value"]})
     source = str(folder / "all.csv")
-    whole = fit(open_data(source, target="label"), learning)
+    whole = fit(open_data(source, target="label", columns=learning.columns), learning)
     monkeypatch.setattr(gathering, "WHOLE_BYTES", 1000)
     monkeypatch.setattr(gathering, "SAMPLE_ROWS", 300)
     monkeypatch.setattr("bochner.execution.stream.ROWS", 200)
-    parts = fit(open_data(source, target="label"), learning)
+    parts = fit(open_data(source, target="label", columns=learning.columns), learning)
     frame = pd.read_csv(source)
     score, least = (m.model.score(frame, frame["label"]) for m in (parts, whole))
     assert parts.streamed and score > least - 0.05
@@ -170,6 +171,44 @@ def test_splits_of_npz_files_are_kept(tmp_path):
     assert next(iter(data.test))[0].shape == (10, 2)
 
 
+def test_a_class_that_no_sample_has_leaves_the_others(folder, monkeypatch):
+    source = str(folder / "all.csv")
+    frame = pd.read_csv(source)
+    monkeypatch.setattr(gathering, "WHOLE_BYTES", 1000)
+    monkeypatch.setattr(gathering, "SAMPLE_ROWS", 100)
+    monkeypatch.setattr("bochner.execution.stream.ROWS", 200)
+    learning = Learning(size=40, columns={"drop": ["value"]})
+    opened = partial(open_data, source, target="label", columns=learning.columns)
+    before = fit(opened(), learning).model.score(frame, frame["label"])
+    frame.loc[0, "label"] = "rare"
+    frame.to_csv(source, index=False)
+    found = fit(opened(), learning).model
+    assert found.classes_.tolist() == ["high", "low", "rare"]
+    assert found.score(frame, frame["label"]) > before - 0.05
+
+
+def test_several_files_are_read_as_the_first(tmp_path):
+    (tmp_path / "1.csv").write_text("code,y\n007,1\nA1,0\n")
+    (tmp_path / "2.csv").write_text("code,y\n007,1\n008,0\n")
+    data = open_data(str(tmp_path / "*.csv"), target="y")
+    codes = [code for X, _ in data.blocks for code in X["code"]]
+    assert codes == ["007", "A1", "007", "008"]
+
+
+def test_targets_of_several_columns_are_refused(tmp_path):
+    np.savez(tmp_path / "two.npz", X=np.eye(8), y=np.eye(8)[:, :2])
+    with pytest.raises(ValueError, match=r"must be one column; .*\(8, 2\)"):
+        fit(open_data(str(tmp_path / "two.npz")), Learning())
+
+
+def test_one_right_row_does_not_promise_perfection():
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    model = KernelClassifier(10, random_state=0).fit(X, X[:, 0] > 0)
+    found = evaluate(model, blocks(X[:1], target=model.predict(X[:1])))
+    low, high = found.interval
+    assert low < 0.3 and high == pytest.approx(1)
+
+
 def test_columns_are_for_tables(tmp_path):
     np.savez(tmp_path / "rows.npz", X=np.eye(8), y=np.arange(8) % 2)
     learning = Learning(columns={"drop": ["a"]})
@@ -186,8 +225,13 @@ def test_a_stream_that_breaks_goes_on_where_it_was(folder, target, monkeypatch):
     learning = Learning(size=20, columns={"drop": [other]}, features="rff")
     kept = replace(learning, checkpoint=str(checkpoint))
     source = str(folder / "all.csv")
+    opened = partial(open_data, source, target=target, columns=learning.columns)
     counted: list = []
-    expected = fit(open_data(source, target=target), learning, read=counted.append)
+    expected = fit(
+        opened(),
+        learning,
+        read=counted.append,
+    )
     broken: list = []
 
     def breaks(n):
@@ -198,9 +242,13 @@ def test_a_stream_that_breaks_goes_on_where_it_was(folder, target, monkeypatch):
     every = {"checkpoint_every": 1}
     monkeypatch.setattr(Learning, "estimator", _with(Learning.estimator, every))
     with pytest.raises(KeyboardInterrupt):
-        fit(open_data(source, target=target), kept, read=breaks)
+        fit(
+            opened(),
+            kept,
+            read=breaks,
+        )
     assert checkpoint.exists()
-    found = fit(open_data(source, target=target), kept)
+    found = fit(opened(), kept)
     assert not checkpoint.exists()
     frame = pd.read_csv(source)
     assert (found.model.predict(frame) == expected.model.predict(frame)).all()

@@ -73,8 +73,18 @@ def test_limits_hold():
     assert small.met and small.model_bytes <= 10_000
     close = recommend(X, Y, kernel_error=0.2, methods=["nystroem"], sizes=[16, 64])
     assert close.met and close.error <= 0.25  # measured again, on other rows
-    none = recommend(X, Y, microseconds=1e-6, **FEW)
-    assert not none.met
+    none = recommend(X, Y, megabytes=0.001, **FEW)
+    assert not none.met and none.choice.size == 16  # the nearest to it
+
+
+def test_kernel_errors_are_met_by_maps_that_have_one():
+    some = ["compact", "compact_circulant", "rff"]
+    found = recommend(X, Y, kernel_error=0.3, methods=some, sizes=[8, 64])
+    assert found.met and found.choice.name == "rff"
+
+
+def test_the_same_state_gives_the_same_choice(best):
+    assert recommend(X, Y, **FEW).choice == best.choice
 
 
 def test_numbers():

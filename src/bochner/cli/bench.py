@@ -29,9 +29,8 @@ def bench(
 
 
 def _root() -> Path:
-    """The clone: around this folder, or around the package."""
-    here = Path.cwd()
-    for folder in (here, *here.parents, Path(__file__).parents[3]):
+    """The clone: around the package, or this folder."""
+    for folder in (Path(__file__).parents[3], Path.cwd()):
         if (folder / "benchmarks" / "__main__.py").is_file():
             return folder
     raise FileNotFoundError(

@@ -14,6 +14,7 @@ from .._atomic import check_writable
 from ..comparison.compare import REPEATS, SIZES, compare_rows
 from ..comparison.results import Comparison, Entry
 from ..jobs.rows import rows_at_hand
+from ..report import check_installed, write
 from . import options, show
 from .console import counting, out, print_json, say, told
 
@@ -64,9 +65,10 @@ def compare(
     with told(debug, done):
         if report is not None:
             check_writable("compare", report)
+            check_installed()
         asked = options.kinds_asked(numbers, categories, dates, drop)
         with counting(f"comparing on {Path(data).name}") as step:
-            given = rows_at_hand(data, target, rows, seed)
+            given = rows_at_hand(data, target, asked, rows, seed)
             result = compare_rows(
                 given,
                 methods=options.names(methods) or None,
@@ -83,8 +85,6 @@ def compare(
         result = replace(result, command=_command())
         _told(result, as_json)
         if report is not None:
-            from ..report import write
-
             write(result, report)
             say(f"Report: {report}")
 

@@ -28,8 +28,8 @@ USER_ERRORS = (ValueError, TypeError, OSError, ImportError, MemoryError)
 FAILED, UNMET, INTERRUPTED = 1, 3, 130
 """Exit codes beside 0 (done) and 2 (a wrong command line)."""
 
-out = Console(highlight=False)
-err = Console(stderr=True, highlight=False)
+out = Console(highlight=False, emoji=False)
+err = Console(stderr=True, highlight=False, emoji=False)
 
 
 @contextlib.contextmanager
@@ -43,17 +43,23 @@ def told(debug: bool, done: Callable[[], str] = lambda: "") -> Iterator[None]:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(FAILED) from None
-    except USER_ERRORS as error:
+    except typer.Exit:
+        raise
+    except Exception as error:
         if debug:
             raise
-        message = str(error) or type(error).__name__
-        if isinstance(error, OSError) and error.errno is not None and error.filename:
-            message = f"{error.filename}: {error.strerror}"
-        elif isinstance(error, OSError) and error.errno is not None:
-            message = str(error.strerror)
         err.print("[bold red]Error:[/] ", end="")
-        say(message)
+        say(_message(error))
         raise typer.Exit(FAILED) from None
+
+
+def _message(error: Exception) -> str:
+    if not isinstance(error, USER_ERRORS):
+        return f"{type(error).__name__}: {error} (--debug shows where)"
+    if isinstance(error, OSError) and error.errno is not None:
+        where = f"{error.filename}: " if error.filename else ""
+        return f"{where}{error.strerror}"
+    return str(error) or type(error).__name__
 
 
 def say(line: str) -> None:

@@ -107,7 +107,7 @@ def fit(
             verbose=int(verbose),
             columns=options.kinds_asked(numbers, categories, dates, drop),
         )
-        given = open_data(data, target=target)
+        given = open_data(data, target=target, columns=learning.columns)
         with reading("reading", given.blocks.about_rows()) as bar:
             found = fit_data(given, learning, bar.say, bar.rows)
             bar.say("writing")

@@ -41,7 +41,8 @@ def predict(
     set by name, the rows held out for testing are predicted.
     """
     to_terminal = str(out_file) == "-"
-    with told(debug, lambda: f"{out_file} was not written."):
+    left = "" if to_terminal else f"{out_file} was not written."
+    with told(debug, lambda: left):
         if not to_terminal:
             check_writable("predict", out_file)
         fitted = load(model)

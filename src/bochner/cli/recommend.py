@@ -77,7 +77,7 @@ def recommend(
     with told(debug, lambda: "Nothing was chosen yet."):
         asked = options.kinds_asked(numbers, categories, dates, drop)
         with counting(f"searching on {Path(data).name}") as step:
-            given = rows_at_hand(data, target, rows, seed)
+            given = rows_at_hand(data, target, asked, rows, seed)
             found = recommend_rows(
                 given,
                 within=within,

@@ -47,8 +47,7 @@ def comparison_table(found: Comparison) -> Table:
     table = Table(
         title=f"{plain(found.data.name)}: {found.data.n_train:,} rows, "
         f"{found.data.n_features:,} features, judged on {found.data.n_test:,} rows",
-        caption="★ nothing else is both better and faster to fit; bold: best of its "
-        f"size\n± standard deviation of {found.repeats} draws",
+        caption=_caption(found),
         box=box.SIMPLE_HEAD,
         padding=(0, 1, 0, 0),
     )
@@ -65,6 +64,13 @@ def comparison_table(found: Comparison) -> Table:
         style = "bold" if id(entry) in best else None
         table.add_row(*cells, style=style, end_section=ends)
     return table
+
+
+def _caption(found: Comparison) -> str:
+    said = "★ nothing else is both better and faster to fit; bold: best of its size"
+    if found.repeats == 1:
+        return said
+    return f"{said}\n± standard deviation of {found.repeats} draws"
 
 
 def _best_of_sizes(entries: Iterable[Entry]) -> set[int]:
@@ -94,7 +100,7 @@ def _cells(entry: Entry, metric: str, on_front: bool) -> list[str]:
 
 def facts(title: str, rows: Iterable[tuple[str, str]]) -> Table:
     """Names and values."""
-    table = Table(title=title, show_header=False, title_justify="left", box=None)
+    table = Table(title=plain(title), show_header=False, title_justify="left", box=None)
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
     for name, value in rows:
@@ -123,7 +129,7 @@ def recommendation_table(found: Recommendation) -> Table:
     if found.reference is not None:
         rows.append(("exact kernel", score(found.reference, found.metric)))
     rows.append(("searched", f"{len(found.trials)} fits in {seconds(found.seconds)}"))
-    return facts(f"Recommended for {plain(found.data.name)}", rows)
+    return facts(f"Recommended for {found.data.name}", rows)
 
 
 def trials_table(found: Recommendation) -> Table:

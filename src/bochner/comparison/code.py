@@ -44,4 +44,6 @@ def assembled(imports: Iterable[str], model: str, before: tuple[Step, ...]) -> s
         lines.append("from sklearn.pipeline import make_pipeline")
         parts = "".join(f"    {made},\n" for made in (*(s.made for s in before), model))
         model = f"make_pipeline(\n{parts})"
-    return "\n".join([*sorted(set(lines)), "", f"model = {model}"])
+    of_table = any("for_table(X" in step.made for step in before)
+    note = ["# X: a frame of your rows, without the target"] if of_table else []
+    return "\n".join([*sorted(set(lines)), "", *note, f"model = {model}"])

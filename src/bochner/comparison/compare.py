@@ -136,7 +136,9 @@ def compare_rows(
     failures: list[Failure] = []
     for done, contender in enumerate(contenders):
         progress(contender.name, done, len(contenders))
-        rows = ground.first(exact_rows) if contender.role == EXACT else ground
+        rows = ground
+        if contender.role == EXACT:
+            rows = ground.some(exact_rows, random_state)
         measured = _measured(contender, rows, repeats, random_state)
         if isinstance(measured, Failure):
             failures.append(measured)

@@ -47,6 +47,10 @@ class Contender:
     loss: str = "squared"
 
     @property
+    def label(self) -> str:
+        return self.name if self.size is None else f"{self.name}, {self.size}"
+
+    @property
     def is_learned(self) -> bool:
         """Whether the map is learned, and so approximates no kernel."""
         return self.name.startswith("compact")

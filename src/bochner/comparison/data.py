@@ -11,6 +11,7 @@ from sklearn.utils import check_array
 
 from .._validation import FLOATS
 from ..preprocessing import for_table, kinds
+from ..preprocessing.cells import are_missing
 from .code import Step, imputer_step, table_step
 from .results import Column, Summary
 from .setting import Split
@@ -76,7 +77,7 @@ def prepared(
 def _encoded(X: Any, X_test: Any, columns: dict[str, Any]) -> Encoded:
     """Tables and gaps as numbers; what is numbers already stays as it is."""
     if hasattr(X, "columns"):
-        encoder = for_table(X, **columns).fit(X)
+        encoder = for_table(X, **present(columns, X)).fit(X)
         held = kinds(encoder)
         # named: where the user's frame has them as text, they are dates all the same
         dates = [name for name, kind in held.items() if kind == "dates"]
@@ -87,10 +88,15 @@ def _encoded(X: Any, X_test: Any, columns: dict[str, Any]) -> Encoded:
             tuple(_column(X, name, kind) for name, kind in held.items()),
             tuple(_left_out(X, held)),
         )
-    if not has_missing(X):
+    if not (has_missing(X) or has_missing(X_test)):
         return Encoded(X, X_test)
     told = ("Missing values were filled in with medians.",)
     return Encoded(*_filled(X, X_test), (imputer_step(),), notes=told)
+
+
+def present(columns: dict[str, Any], X: Any) -> dict[str, list[str]]:
+    """What is said of columns that a frame has; others were not read."""
+    return {kind: [n for n in ns if n in X.columns] for kind, ns in columns.items()}
 
 
 def has_missing(X: Any) -> bool:
@@ -108,8 +114,7 @@ def parted(
     n = len(y)
     if n < 5:
         raise ValueError(
-            f"A comparison needs at least 5 rows, to learn from and to be judged on; "
-            f"got {n}."
+            f"To learn from and to be judged on, at least 5 rows are needed; got {n}."
         )
     labels = None
     if task == CLASSIFICATION:
@@ -145,9 +150,9 @@ def _left_out(X: Any, used: dict[str, str]) -> list[str]:
 
 def _column(X: Any, name: str, kind: str) -> Column:
     values = np.asarray(X[name], dtype=object)
-    present = np.array([v for v in values if v is not None and v == v], dtype=object)
-    missing = 1 - len(present) / max(len(values), 1)
-    return Column(str(name), kind, float(missing), _about(present, kind))
+    there = values[~are_missing(values)]
+    missing = 1 - len(there) / max(len(values), 1)
+    return Column(str(name), kind, float(missing), _about(there, kind))
 
 
 def _about(values: np.ndarray, kind: str) -> str:
@@ -159,8 +164,7 @@ def _about(values: np.ndarray, kind: str) -> str:
         more = f" and {len(found) - 3} more" if len(found) > 3 else ""
         return ", ".join(common) + more
     if kind == "dates":
-        days = np.array(values, dtype="datetime64[D]")
-        return f"{days.min()} to {days.max()}"
+        return f"{min(values.astype(str))} to {max(values.astype(str))}"
     numbers = values.astype(np.float64)
     return (
         f"{numbers.min():.4g} to {numbers.max():.4g}, median {np.median(numbers):.4g}"

@@ -23,9 +23,14 @@ def exact_machine(task: str, gamma: float) -> Any:
 
     held_out = ShuffleSplit(1, test_size=0.2, random_state=0)
     if task == CLASSIFICATION:
-        return GridSearchCV(SVC(gamma=gamma), {"C": COSTS}, cv=held_out)
+        return GridSearchCV(
+            SVC(gamma=gamma), {"C": COSTS}, cv=held_out, error_score="raise"
+        )
     ridge = GridSearchCV(
-        KernelRidge(kernel="rbf", gamma=gamma), {"alpha": PENALTIES}, cv=held_out
+        KernelRidge(kernel="rbf", gamma=gamma),
+        {"alpha": PENALTIES},
+        cv=held_out,
+        error_score="raise",
     )
     return TransformedTargetRegressor(ridge, transformer=StandardScaler())
 
@@ -33,7 +38,8 @@ def exact_machine(task: str, gamma: float) -> Any:
 def exact_code(task: str, gamma: float) -> tuple[list[str], str]:
     """Imports, and Python for the same."""
     imports = ["from sklearn.model_selection import GridSearchCV, ShuffleSplit"]
-    held_out = "cv=ShuffleSplit(1, test_size=0.2, random_state=0)"
+    split = "ShuffleSplit(1, test_size=0.2, random_state=0)"
+    held_out = f"cv={split}, error_score='raise'"
     if task == CLASSIFICATION:
         imports.append("from sklearn.svm import SVC")
         return (

@@ -64,7 +64,7 @@ class Entry:
     fit_seconds: Spread
     row_seconds: Spread  # to predict one row, many at a time
     memory_bytes: int | None  # at the peak, beside the data; None: not known
-    model_bytes: int | None  # as a file; None where `save` does not know it
+    model_bytes: int | None  # as a file, or pickled; None: not known
     code: str  # Python that makes the model
 
     @property

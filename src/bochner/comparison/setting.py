@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from .._progress import Report, silent
+from .._random import Stream
 from ..estimators.search import Scaled, search_classes, search_numbers
 from ..execution.sources import ArraySource
 from .code import Step, scaler_step
@@ -36,6 +37,11 @@ class Split:
     def first(self, n_rows: int) -> Split:
         """The same with the first training rows only."""
         kept = slice(0, n_rows)
+        return replace(self, X_train=self.X_train[kept], y_train=self.y_train[kept])
+
+    def some(self, n_rows: int, seed: int) -> Split:
+        """The same with some training rows, at random."""
+        kept = Stream(seed).child("some").subset(len(self.y_train), n_rows)
         return replace(self, X_train=self.X_train[kept], y_train=self.y_train[kept])
 
     def scaled(self) -> Split:

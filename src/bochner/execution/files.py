@@ -13,7 +13,7 @@ from typing import Any
 
 from . import csv_files, parquet_files, svmlight_files
 from .array_files import npy_items, npy_rows, npz_items
-from .frames import FramePlan
+from .frames import FramePlan, kinds_of
 from .stream import Blocks, Item
 from .tables import PACKED, Plan, Reading, plan_rows
 
@@ -141,6 +141,14 @@ def _ending(path: Path) -> str | None:
         if name.endswith(endings):
             return kind
     return None
+
+
+def frame_kinds(source: Any) -> dict[str, str | None]:
+    """Columns of a table, and what they hold, by the first rows of the first file."""
+    path = _paths(source)[0]
+    _check_arrow("tables")
+    reading = Reading(format=_format(path), frames=True)
+    return kinds_of(TABLES[_format(path)].schema(path, reading))
 
 
 def format_of(source: Any) -> str:

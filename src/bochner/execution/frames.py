@@ -65,6 +65,17 @@ class FramePlan:
         return Item(pd.DataFrame(cells, copy=False), y, w, place, start)
 
 
+def kinds_of(schema: Any) -> dict[str, str | None]:
+    """What the columns of a schema hold; None: nothing that can be read."""
+    found: dict[str, str | None] = {}
+    for field in schema:
+        try:
+            found[field.name] = kind(field)
+        except ValueError:
+            found[field.name] = None
+    return found
+
+
 def kind(field: Any) -> str:
     """What a column of a schema holds."""
     import pyarrow as pa
@@ -88,16 +99,14 @@ def kind(field: Any) -> str:
 def arrow_type(kind: str, found: Any) -> Any:
     """The type to read a column of a CSV file as, which was `found` in the first rows.
 
-    Times of day stay text.
+    Times of day stay text, as do dates in a form that is not told by the first rows.
     """
     import pyarrow as pa
 
     if kind == NUMBERS:
         return found if pa.types.is_boolean(found) else pa.float64()
-    if kind == DATES:
-        temporal = pa.types.is_timestamp(found) or pa.types.is_date(found)
-        return found if temporal else pa.timestamp("us")
-    return pa.string()
+    temporal = pa.types.is_timestamp(found) or pa.types.is_date(found)
+    return found if kind == DATES and temporal else pa.string()
 
 
 def check_present(wanted: Iterable[str], names: list[str], place: str) -> None:
@@ -118,11 +127,12 @@ def _cells(table: Any, name: str, kind: str, file: str, start: int) -> Any:
     try:
         if kind == NUMBERS:
             return numbers(table, name)
-        if kind == DATES:
-            return _dates(column)
         if pa.types.is_dictionary(column.type):
             column = column.cast(column.type.value_type)
-        return column.to_pandas().astype(object).to_numpy()
+        if kind == DATES and pa.types.is_temporal(column.type):
+            return _dates(column)
+        cells = column.to_pandas(integer_object_nulls=True)  # floats would round them
+        return cells.astype(object).to_numpy()
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise ValueError(
             f"blocks: {file}, rows behind {start}: column {name!r} is not {kind}, as "

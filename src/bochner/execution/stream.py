@@ -85,6 +85,18 @@ class Blocks:
 
         return Blocks(read, self.once, self.about_rows)
 
+    def cut(self, rows: int) -> Blocks:
+        """The same rows in blocks of at most so many."""
+
+        def read() -> Iterator[Item]:
+            for item in self.walk():
+                weight = item.weight
+                for part in cut(item.X, item.y, weight, rows):
+                    start = item.start + part.start
+                    yield part._replace(place=item.place, start=start)
+
+        return Blocks(read, self.once, self.about_rows)
+
     def watched(self, read_rows: Callable[[int], None]) -> Blocks:
         """The same rows; `read_rows` is told how many there are in every block."""
 

@@ -30,7 +30,6 @@ class Evaluation:
 
     n_rows: int
     accuracy: float | None = None
-    standard_error: float | None = None
     balanced_accuracy: float | None = None
     classes: tuple[ClassFigures, ...] = ()
     r2: float | None = None
@@ -47,10 +46,13 @@ class Evaluation:
     @property
     def interval(self) -> tuple[float, float] | None:
         """Where the accuracy on all rows of the kind is, 19 times in 20."""
-        if self.accuracy is None or self.standard_error is None:
+        if self.accuracy is None:
             return None
-        half = Z * self.standard_error
-        return max(0.0, self.accuracy - half), min(1.0, self.accuracy + half)
+        # Wilson's, which does not promise perfection of a few rows
+        n, p = self.n_rows, self.accuracy
+        middle = (p + Z**2 / (2 * n)) / (1 + Z**2 / n)
+        half = Z * np.sqrt(p * (1 - p) / n + Z**2 / (4 * n**2)) / (1 + Z**2 / n)
+        return float(middle - half), float(middle + half)
 
 
 def evaluate(
@@ -97,7 +99,6 @@ class _Classes:
         return Evaluation(
             self.n_rows,
             accuracy=share,
-            standard_error=float(np.sqrt(share * (1 - share) / self.n_rows)),
             balanced_accuracy=float(np.mean(recalls)),
             classes=tuple(
                 ClassFigures(

@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
+from ..comparison.data import has_missing
 from ..comparison.task import CLASSIFICATION, task_of
 from ..execution import Blocks
 from ..preprocessing import kinds
@@ -20,6 +21,9 @@ from .opening import Data
 
 STREAM_MEMORY = "256 MiB"
 """Budget of a fit that streams, where none is given."""
+
+ENCODED_ROWS = 8192
+"""Rows that are encoded at a time: categories become many columns."""
 
 Rows = Callable[[int], None]
 """Told that so many rows were read."""
@@ -56,7 +60,7 @@ def fit(
     X, y = whole
     _check_target(y)
     task = task_of(y, learning.task)
-    steps = learning.before(X)
+    steps = learning.before(X, has_missing(X))
     learning = replace(learning, checkpoint=None)  # nothing to go on with: it is short
     model = _assembled(steps, learning.estimator(task))
     say(f"fitting on {len(y):,} rows")
@@ -65,6 +69,11 @@ def fit(
 
 
 def _streamed(source: Blocks, learning: Learning, say: Callable[[str], None]) -> Fitted:
+    if learning.calibrate:
+        raise ValueError(
+            "--calibrate needs rows at hand, and these are streamed; --loss log has "
+            "probabilities of its own."
+        )
     say("sampling")
     X, y, n_rows = sampled(source)
     _check_target(y)
@@ -74,11 +83,13 @@ def _streamed(source: Blocks, learning: Learning, say: Callable[[str], None]) ->
         memory=learning.memory or STREAM_MEMORY,
         loss=learning.loss or STREAM_LOSS,
     )
-    steps = learning.before(X)
+    steps = learning.before(X, gaps=True)  # rows to come may have some
     encode = Pipeline(steps).fit(X) if steps else None
     rows = X if encode is None else encode.transform(X)
     say(f"fitting the map on {len(y):,} rows")
-    stream = source if encode is None else source.transformed(encode.transform)
+    stream = source
+    if encode is not None:
+        stream = source.cut(ENCODED_ROWS).transformed(encode.transform)
     estimator = learning.estimator(task)
     estimator = _learned(estimator, rows, _target(y, task), stream, say)
     return Fitted(_assembled(steps, estimator), task, n_rows, True, _notes(X, steps))
@@ -112,6 +123,10 @@ def _check_target(y: Any) -> None:
     if y is None:
         raise ValueError(
             "There is nothing to predict: say which column or entry it is (--target)."
+        )
+    if np.ndim(y) != 1:
+        raise ValueError(
+            f"The target must be one column; got an array of shape {np.shape(y)}."
         )
     if len(y) < 2:
         raise ValueError(f"One cannot learn from {len(y)} row; give more.")

@@ -10,6 +10,7 @@ from scipy import sparse
 from ..execution import Blocks
 from ..execution.stream import Item, row_bytes
 from ..linear.sample import hashed_places
+from ..preprocessing.tables import MAX_CATEGORIES
 
 WHOLE_BYTES = 256 << 20
 """Rows that take less are learned from as one; more are streamed."""
@@ -42,7 +43,9 @@ def _is_large(source: Blocks, first: Item) -> bool:
     return about is not None and about * bytes_a_row(first.X) > 2 * WHOLE_BYTES
 
 
-def sampled(source: Blocks, n_wanted: int | None = None) -> tuple[Any, Any, int]:
+def sampled(
+    source: Blocks, n_wanted: int | None = None, seed: int = 0
+) -> tuple[Any, Any, int]:
     """A uniform sample of rows and targets, and how many rows there are: one pass.
 
     Whatever the blocks, rows of the smallest keys are kept, a key being a hash of the
@@ -50,13 +53,20 @@ def sampled(source: Blocks, n_wanted: int | None = None) -> tuple[Any, Any, int]
     """
     n_wanted = SAMPLE_ROWS if n_wanted is None else n_wanted
     parts: list[tuple[np.ndarray, Any, Any]] = []
+    shift = np.uint64(seed % (1 << 20) << 40)  # beyond the places of any stream
     seen, threshold = 0, np.iinfo(np.uint64).max
     for item in source.walk():
         n = n_rows(item.X)
         if not parts:
             n_wanted = min(n_wanted, max(1, int(SAMPLE_BYTES / bytes_a_row(item.X))))
-        keys = hashed_places(np.arange(seen, seen + n, dtype=np.uint64))
+        places = np.arange(seen, seen + n, dtype=np.uint64)
+        keys = hashed_places(places + shift)
         seen += n
+        if item.y is None:
+            raise ValueError(
+                "There is nothing to predict: say which column or entry it is "
+                "(--target)."
+            )
         parts.append(_below(threshold, keys, item.X, item.y))
         if sum(len(part[0]) for part in parts) > 2 * n_wanted:
             threshold = np.sort(np.concatenate([p[0] for p in parts]))[n_wanted - 1]
@@ -86,10 +96,10 @@ def n_rows(X: Any) -> int:
 
 
 def bytes_a_row(X: Any) -> float:
-    """About what a row takes, the texts of frames included."""
-    if hasattr(X, "memory_usage"):
-        few = X.iloc[:1000]
-        return float(few.memory_usage(index=False, deep=True).sum()) / max(len(few), 1)
+    """About what a row takes, encoded: a category may become many columns."""
+    if hasattr(X, "dtypes") and hasattr(X, "columns"):
+        texts = sum(kind.kind == "O" for kind in X.dtypes)
+        return 8.0 * (X.shape[1] + MAX_CATEGORIES * texts)
     return row_bytes(X)
 
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from scipy import sparse
+
 from ..comparison.contenders import Contender
-from ..comparison.data import has_missing
+from ..comparison.data import present
 from ..comparison.results import METHOD
 from ..comparison.setting import standard_scaler
 from ..comparison.task import CLASSIFICATION
 from ..estimators import KernelClassifier, KernelRegressor
+from ..methods import METHODS
 from ..preprocessing import for_table
 
 DEFAULT_LOSS, STREAM_LOSS = "hinge", "squared"
@@ -51,6 +54,8 @@ class Learning:
             "verbose": self.verbose,
             "random_state": self.seed,
         }
+        if self.calibrate and task != CLASSIFICATION:
+            raise ValueError("--calibrate is for classes; numbers have a std.")
         if task == CLASSIFICATION:
             return KernelClassifier(
                 loss=self.loss or DEFAULT_LOSS, calibrate=self.calibrate, **common
@@ -66,20 +71,27 @@ class Learning:
             name = self.features
             if self.gamma is None and self.size is None and name != "maxout_codes":
                 return name  # at a size that the estimator chooses
+        if name not in METHODS:
+            raise ValueError(
+                f"--features must be one of {', '.join(METHODS)}; got {name!r}."
+            )
         size = DEFAULT_SIZE if self.size is None else self.size
         return Contender(name, METHOD, size, self.gamma).features(task)
 
-    def before(self, X: Any) -> list[tuple[str, Any]]:
-        """Unfitted steps that turn rows as they come into rows of numbers."""
+    def before(self, X: Any, gaps: bool) -> list[tuple[str, Any]]:
+        """Unfitted steps that turn rows as they come into rows of numbers.
+
+        `gaps`: whether values of arrays may be missing.
+        """
         steps: list[tuple[str, Any]] = []
         if hasattr(X, "columns"):
-            steps.append(("columns", for_table(X, **self.columns)))
+            steps.append(("columns", for_table(X, **present(self.columns, X))))
         elif any(self.columns.values()):
             raise ValueError(
                 "numbers, categories, dates and drop name columns of tables; these "
                 "rows have none."
             )
-        elif has_missing(X):
+        elif gaps and not sparse.issparse(X):
             from sklearn.impute import SimpleImputer
 
             filler = SimpleImputer(strategy="median", keep_empty_features=True)

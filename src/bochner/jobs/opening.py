@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import glob
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,8 @@ import numpy as np
 
 from .. import datasets
 from ..execution import Blocks, blocks
-from ..execution.files import TABLES, format_of
+from ..execution.files import TABLES, format_of, frame_kinds
+from ..execution.tables import listed, near
 
 SPLIT = {"X_train", "X_train_data"}
 """An entry of an `.npz` file that comes with a split of its own."""
@@ -34,6 +35,7 @@ def open_data(
     source: str,
     *,
     target: str | None = None,
+    columns: Mapping[str, Iterable[str]] | None = None,
     kinds: Mapping[str, str] | None = None,
     supervised: bool = True,
 ) -> Data:
@@ -44,6 +46,9 @@ def open_data(
     source : str
     target : str, optional
         The column of a table, or entry of an `.npz` file, that is to be predicted.
+    columns : dict, optional
+        What the user says of a table's: names of "numbers", "categories", "dates" and
+        those to "drop".
     kinds : dict, optional
         Columns of a table to read, and what they hold: those of a fitted model.
     supervised : bool
@@ -52,17 +57,46 @@ def open_data(
     if not _is_file(source):
         return _data_set(source, target)
     name, format = Path(source).name, format_of(source)
-    if format == "npz" and _has_split(source):
+    if format == "npz" and os.path.isfile(source) and _has_split(source):
+        _check_no_target(name, target)
         return _parts(name, datasets.read(Path(source)))
     if format not in TABLES:
         return Data(name, blocks(source, target=target))
     if target is None and supervised:
-        found = next(blocks(source, frames=True).walk()).X.columns
         raise ValueError(
             f"{name} is a table: say which column is to be predicted (--target). Its "
-            f"columns are {', '.join(map(str, found))}."
+            f"columns are {', '.join(frame_kinds(source))}."
         )
-    return Data(name, blocks(source, target=target, frames=kinds or True), True)
+    if kinds is None:
+        kinds = _asked_kinds(source, target, columns or {})
+    return Data(name, blocks(source, target=target, frames=kinds), True)
+
+
+def _asked_kinds(
+    source: str, target: str | None, columns: Mapping[str, Iterable[str]]
+) -> dict[str, str]:
+    """Columns to read, as the first rows tell and the user says.
+
+    What is known at reading is read alike in every file, and again at predict.
+    """
+    found = frame_kinds(source)
+    for kind, names in columns.items():
+        for name in names:
+            if name not in found:
+                raise ValueError(
+                    f"--{kind} names {name!r}, and there is no such column"
+                    f"{near(name, list(found))}; columns are {listed(list(found))}."
+                )
+            found[name] = None if kind == "drop" else kind
+    dropped = set(columns.get("drop", ()))
+    odd = [n for n, kind in found.items() if kind is None and n not in dropped]
+    odd = [n for n in odd if n != target]
+    if odd:
+        raise ValueError(
+            f"Column {odd[0]!r} holds neither numbers, text nor dates; leave it out "
+            "(--drop), or convert it first."
+        )
+    return {n: kind for n, kind in found.items() if kind is not None and n != target}
 
 
 def _is_file(source: str) -> bool:
@@ -82,11 +116,15 @@ def _data_set(name: str, target: str | None) -> Data:
             f"{_near(name, known)}. Data sets here: {', '.join(known)}; more are those "
             f"of a folder that {datasets.VARIABLE} names."
         )
+    _check_no_target(name, target)
+    return _parts(name, datasets.load(name))
+
+
+def _check_no_target(name: str, target: str | None) -> None:
     if target is not None:
         raise ValueError(
             f"--target {target} is for files; the data set {name!r} has its own."
         )
-    return _parts(name, datasets.load(name))
 
 
 def _parts(name: str, found: Any) -> Data:

@@ -14,10 +14,14 @@ from .opening import open_data
 
 
 def rows_at_hand(
-    source: str, target: str | None, limit: int | None, seed: int
+    source: str,
+    target: str | None,
+    columns: dict[str, list[str]],
+    limit: int | None,
+    seed: int,
 ) -> Given:
     """Rows of a file or data set, at most `limit` (None: 50,000) of them."""
-    data = open_data(source, target=target)
+    data = open_data(source, target=target, columns=columns)
     most = SAMPLE_ROWS if limit is None else limit
     if most < 1:
         raise ValueError(f"--rows must be positive; got {limit}.")
@@ -38,7 +42,7 @@ def rows_at_hand(
 def _some(source: Blocks, most: int, seed: int) -> tuple[Any, Any, int]:
     whole = gathered(source)
     if whole is None:
-        return sampled(source, most)
+        return sampled(source, most, seed)
     X, y = whole
     n_rows = X.shape[0]
     if n_rows <= most or y is None:

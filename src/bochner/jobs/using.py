@@ -9,9 +9,13 @@ import numpy as np
 from scipy import sparse
 from sklearn.pipeline import Pipeline
 
+from ..execution.files import frame_kinds
 from ..execution.stream import Blocks, Item
 from ..preprocessing import kinds
 from .opening import open_data
+
+PREDICTED_ROWS = 8192
+"""Rows that are encoded and predicted at a time."""
 
 
 def columns_wanted(model: Any) -> dict[str, str]:
@@ -26,6 +30,11 @@ def last_step(model: Any) -> Any:
 
 def rows_for(model: Any, source: str, target: str | None, supervised: bool) -> Blocks:
     """Blocks of rows that the model takes; of data sets, those held out for testing."""
+    if not hasattr(model, "predict"):
+        raise ValueError(
+            f"A {type(model).__name__} predicts nothing; give a model that "
+            "'bochner fit' has written."
+        )
     wanted = columns_wanted(model)
     data = open_data(source, target=target, kinds=wanted or None, supervised=supervised)
     if wanted and not data.is_table:
@@ -34,16 +43,16 @@ def rows_for(model: Any, source: str, target: str | None, supervised: bool) -> B
             f"{data.name} is not a table."
         )
     found = data.test or data.blocks
+    found = found.cut(PREDICTED_ROWS)
     return found if data.is_table else found.transformed(_as_wide_as(model))
 
 
 def unknown_columns(model: Any, source: str) -> list[str]:
-    """Columns of a table that the model was not fitted on, the target among them."""
-    known = set(getattr(model, "feature_names_in_", ()))
-    if not columns_wanted(model) or not known:
+    """Columns of a table that the model has no use for, the target among them."""
+    wanted = columns_wanted(model)
+    if not wanted:
         return []
-    first = next(open_data(source, supervised=False).blocks.walk(), None)
-    return [] if first is None else [n for n in first.X.columns if n not in known]
+    return [name for name in frame_kinds(source) if name not in wanted]
 
 
 def _as_wide_as(model: Any) -> Any:

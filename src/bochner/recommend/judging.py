@@ -31,7 +31,9 @@ def accuracy_interval(hits: np.ndarray) -> Interval:
 def r2_interval(y: np.ndarray, predicted: np.ndarray) -> Interval:
     """R² on m rows, and where that of m new rows will be, by the bootstrap.
 
-    A bootstrap's spread is that of one sample, and two samples differ by √2 of it.
+    A bootstrap's spread is that of one sample, and two samples differ by √2 of it. It
+    is too narrow where few rows make up most of the variance: with lognormal targets
+    (σ = 1) it held 9 times in 10 at m = 200.
     """
     m = len(y)
     value = _r2(y, predicted)

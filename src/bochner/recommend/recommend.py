@@ -20,7 +20,7 @@ from ..comparison.task import CLASSIFICATION
 from ..linear.losses import LOSSES
 from .judging import accuracy_interval, r2_interval
 from .results import Interval, Recommendation, Trial
-from .search import Search, rank
+from .search import Search
 from .space import default_sizes, lines
 from .targets import Target
 
@@ -51,10 +51,11 @@ def recommend(
 ) -> Recommendation:
     """Search methods, sizes and bandwidths for the best model that meets a target.
 
-    Every method with five bandwidths is fitted on 1000 rows; the better third goes on
-    to three times as many, and so on, until three are fitted on all and tried at
-    smaller sizes. A fifth of the rows is kept for choosing. Another fifth has no part
-    in the search, and tells what to expect of the choice.
+    Every method with five bandwidths is fitted on about 1000 rows; the better quarter
+    goes on to three times as many, and so on, until at most three are fitted on all and
+    tried at smaller sizes. A fifth of the rows (at most 5000) is kept for choosing.
+    Another fifth has no part in the search, and tells what to expect of the choice.
+    Where the fastest model is asked for, the clock has a say in which that is.
 
     Parameters
     ----------
@@ -64,7 +65,7 @@ def recommend(
         Points of accuracy (or hundredths of R²) that may be lost against the best,
         the exact kernel machine on up to 4000 rows included, for a faster model.
     kernel_error : float, optional
-        Relative error of the kernel matrix, at most.
+        Relative error of the kernel matrix, at most: the fastest such model.
     microseconds : float, optional
         To predict a row of many, at most.
     megabytes : float, optional
@@ -136,14 +137,16 @@ def recommend_rows(
     finalists = search.finalists(lines(names, asked, bandwidth.gamma, loss))
     last = [trial for line in finalists for trial in search.ladder(line)]
     if not last:
-        raise ValueError("recommend: no method could be fitted on these rows.")
+        raise ValueError(
+            f"recommend: no method could be fitted on these rows: {search.refused}"
+        )
     reference = (
         _exact_score(search.split, bandwidth.gamma) if within is not None else None
     )
     chosen, met = _choice(last, target, reference)
     judged = _judged(chosen.contender, whole, random_state)
     return Recommendation(
-        data=replace(summary, n_train=summary.n_train + summary.n_test),
+        data=summary,
         metric=whole.metric,
         target=target.words(),
         met=met,
@@ -152,7 +155,7 @@ def recommend_rows(
         score=judged.score,
         error=judged.error,
         row_seconds=chosen.row_seconds,
-        fit_seconds=chosen.fit_seconds,
+        fit_seconds=judged.fit_seconds,
         model_bytes=judged.model_bytes,
         n_judged=whole.X_test.shape[0],
         reference=reference,
@@ -168,6 +171,7 @@ class Judged:
 
     score: Interval
     error: float | None
+    fit_seconds: float
     model_bytes: int
 
 
@@ -190,9 +194,13 @@ def _checked_sizes(sizes: Iterable[int] | None, n_rows: int) -> list[int]:
     return found
 
 
-def _exact_score(split: Split, gamma: float) -> float:
+def _exact_score(split: Split, gamma: float) -> float | None:
+    """Of the exact machine on some rows; None where it cannot be had."""
     rows = split.first(EXACT_ROWS)
-    machine = exact_machine(split.task, gamma).fit(rows.X_train, rows.y_train)
+    try:
+        machine = exact_machine(split.task, gamma).fit(rows.X_train, rows.y_train)
+    except ValueError:
+        return None  # as where a class has too few rows
     return float(machine.score(split.X_test, split.y_test))
 
 
@@ -200,25 +208,26 @@ def _choice(
     trials: list[Trial], target: Target, reference: float | None
 ) -> tuple[Trial, bool]:
     """The trial to take, and whether it meets the target."""
+    known = [] if reference is None else [reference]
+    floor = target.floor(max([*known, *(trial.score for trial in trials)]))
     met = [trial for trial in trials if target.is_met(trial)]
-    scores = [trial.score for trial in met or trials]
-    floor = target.floor(max([*scores, *([reference] if reference else [])]))
     if target.within is not None:
         met = [trial for trial in met if trial.score >= floor]
     if not met:
-        return max(trials, key=lambda trial: trial.score), False
+        return min(trials, key=lambda t: (target.excess(t), -t.score)), False
     if target.wants_cheapest:
         return min(met, key=lambda trial: trial.row_seconds), True
-    return min(met, key=rank), True
+    return min(met, key=target.rank), True
 
 
 def _judged(contender: Contender, whole: Split, seed: int) -> Judged:
     """On the rows that had no part in anything before."""
-    model = run(contender, whole, seed).model
+    done = run(contender, whole, seed)
+    model = done.model
     predicted = model.predict(whole.X_test)
     if whole.task == CLASSIFICATION:
         score = accuracy_interval(predicted == whole.y_test)
     else:
         score = r2_interval(whole.y_test, predicted)
     error = measuring.kernel_error(contender, model, whole)
-    return Judged(score, error, measuring.model_bytes(model))
+    return Judged(score, error, done.fit_seconds, measuring.model_bytes(model))

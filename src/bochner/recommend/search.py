@@ -10,7 +10,7 @@ from ..comparison.measuring import kernel_error, model_bytes, run
 from ..comparison.setting import Split
 from .results import Trial
 from .space import Line
-from .targets import Target
+from .targets import NOISE_POINTS, Target
 
 FIRST_ROWS = 1000
 """Rows that every line is tried on, about."""
@@ -29,9 +29,6 @@ LINES_A_METHOD = 2
 
 SIZE_SHARE = 4
 """Columns on a rung, at most its rows over this: more would not help so few rows."""
-
-NOISE_POINTS = 0.002
-"""Scores this near are equal, and the smaller model is taken."""
 
 Step = Callable[[str, int, int], None]
 
@@ -55,6 +52,7 @@ class Search:
     seed: int
     step: Step = lambda what, done, total: None
     trials: list[Trial] = field(default_factory=list)
+    refused: str = ""  # why the last that could not be fitted was not
 
     def finalists(self, lines: list[Line]) -> list[Line]:
         """The lines that are left after all rungs but the last, which has all rows."""
@@ -77,7 +75,9 @@ class Search:
         """The best lines, cheap enough where any are, and not all of one method."""
         cheap = [pair for pair in found if self.target.is_cheap_enough(pair[1])]
         kept: list[Line] = []
-        for line, trial in sorted(cheap or found, key=lambda pair: rank(pair[1])):
+        for line, trial in sorted(
+            cheap or found, key=lambda pair: self.target.rank(pair[1])
+        ):
             same = [other for other in kept if other.method == line.method]
             if len(same) < LINES_A_METHOD and len(kept) < n_kept:
                 kept.append(line)
@@ -115,14 +115,15 @@ class Search:
         for trial in known:
             if trial.n_rows == n_rows:
                 return trial
-        self.step(f"{contender.name}, {contender.size}", len(self.trials), total or 0)
+        self.step(contender.label, len(self.trials), total or 0)
         split = self.split.first(n_rows)
         try:
             done = run(contender, split, self.seed)
             wants_error = self.target.kernel_error is not None
             error = kernel_error(contender, done.model, split) if wants_error else None
             n_bytes = model_bytes(done.model)
-        except (ValueError, TypeError, MemoryError):
+        except (ValueError, TypeError, MemoryError) as reason:
+            self.refused = str(reason)
             return None
         trial = Trial(
             contender,
@@ -135,11 +136,6 @@ class Search:
         )
         self.trials.append(trial)
         return trial
-
-
-def rank(trial: Trial) -> tuple[float, float]:
-    """Better scores first; equal ones by time."""
-    return -round(trial.score / NOISE_POINTS), trial.row_seconds
 
 
 def _rungs(n_rows: int) -> list[int]:

@@ -8,6 +8,9 @@ from .results import Trial
 
 MICRO, MEGA = 1e-6, 1e6
 
+NOISE_POINTS = 0.002
+"""Scores this near are equal, and the smaller model is taken."""
+
 
 @dataclass(frozen=True)
 class Target:
@@ -57,6 +60,29 @@ class Target:
             return self.is_cheap_enough(trial)
         close = trial.error is not None and trial.error <= self.kernel_error
         return close and self.is_cheap_enough(trial)
+
+    def excess(self, trial: Trial) -> float:
+        """How many times over its limits a trial is, at worst; 1: none is broken."""
+        ratios = [1.0]
+        if self.microseconds is not None:
+            ratios.append(trial.row_seconds / (self.microseconds * MICRO))
+        if self.megabytes is not None:
+            ratios.append(trial.model_bytes / (self.megabytes * MEGA))
+        if self.kernel_error is not None:
+            error = float("inf") if trial.error is None else trial.error
+            ratios.append(error / self.kernel_error)
+        return max(ratios)
+
+    def rank(self, trial: Trial) -> tuple[float, int, str]:
+        """Better trials first: by score, or by kernel error where that is asked for.
+
+        Equal ones by their size, which no clock can change.
+        """
+        if self.kernel_error is None:
+            first = float(-round(trial.score / NOISE_POINTS))
+        else:
+            first = float("inf") if trial.error is None else trial.error
+        return first, trial.model_bytes, trial.contender.label
 
     def floor(self, best: float) -> float:
         """The score that will do where the best is this."""

@@ -65,6 +65,11 @@ def page(comparison: Comparison) -> str:
     return shown.encode(errors="replace").decode()
 
 
+def check_installed() -> None:
+    """Refuse, before long work, to write a page without what draws it."""
+    _extras()
+
+
 def _extras() -> tuple[Any, str]:
     """jinja2, and plotly.js."""
     try:

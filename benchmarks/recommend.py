@@ -2,13 +2,15 @@
 
 Both choose by the same rows, the grid with a fit on all others for every candidate.
 Test scores are of the choices, fitted on all training rows. Printed besides: the best
-test score of any candidate in the grid, which nobody could have known; and whether test
-scores were inside the interval that `recommend` gave.
+test score among the grid's 20 best, which nobody could have known; and whether scores
+on other rows were inside the interval that `recommend` gave.
 """
 
 from __future__ import annotations
 
 import time
+
+import numpy as np
 
 from bochner import datasets
 from bochner.comparison.data import Given, prepared
@@ -18,7 +20,7 @@ from bochner.methods import METHODS
 from bochner.recommend.recommend import choosing, recommend
 from bochner.recommend.space import all_contenders, default_sizes
 
-SETS = "usps", "elevators", "spambase"
+SETS = "spambase", "usps", "elevators"
 SETTLED_ON = "letter", "digits"
 """Sets that the search was developed on, and which prove nothing."""
 
@@ -26,7 +28,7 @@ SPLITS = 4
 
 
 def run(quick: bool) -> None:
-    for name in SETS[-1:] if quick else SETS:
+    for name in SETS[:1] if quick else SETS:
         _beside_grid(name, quick)
     print("\ntest score inside the interval that recommend gave")
     hits = [
@@ -69,22 +71,25 @@ def _beside_grid(name: str, quick: bool) -> None:
     print(f"  grid       {best.name}, {best.size}: test {theirs:.4f}")
     print(f"  best test score among the 20 best of the grid: {oracle:.4f}")
     print(f"  points behind the grid's choice: {100 * (theirs - ours):+.2f}")
-    print(f"  points behind the best of all:   {100 * (oracle - ours):+.2f}")
+    print(f"  points behind the best of those: {100 * (oracle - ours):+.2f}")
     share = seconds / grid_seconds
     print(f"  time {seconds:.0f} s of {grid_seconds:.0f} s: {100 * share:.0f} %")
 
 
 def _inside(name: str, seed: int) -> bool:
-    """A quick search on another split, and whether its interval holds on test rows."""
+    """A quick search on random rows, and whether its interval holds on the others.
+
+    Intervals speak of rows of the same kind, so the set's own cut, which may be of
+    another kind (USPS is), is undone first.
+    """
     from sklearn.model_selection import train_test_split
 
     data = datasets.load(name)
-    X, _, y, _ = train_test_split(
-        data.X_train, data.y_train, train_size=0.7, random_state=seed
-    )
+    X = np.concatenate([data.X_train, data.X_test])
+    y = np.concatenate([data.y_train, data.y_test])
+    X, X_test, y, y_test = train_test_split(X, y, train_size=0.5, random_state=seed)
     found = recommend(X, y, methods=["sorf", "nystroem", "rff"], random_state=seed)
-    whole, _ = prepared(Given(X, y), None, {}, seed)
-    split = Split(whole.task, X, y, data.X_test, data.y_test)
+    split = Split(found.data.task, X, y, X_test, y_test)
     split = split.scaled() if found.standardised else split
     score = fitted(found.choice, split, seed).score
     inside = found.score.low <= score <= found.score.high

@@ -122,7 +122,7 @@ def test_space():
 
 
 def test_no_method_fills_all_places():
-    search = Search(Split("classification", X, Y, X, Y), Target(), 0)
+    search = Search(Split("classification", X, Y, X, Y), [], Target(), 0)
     every = [Line("rff", g, (4,), "squared") for g in (1, 2, 3)]
     every.append(Line("orf", 1.0, (4,), "squared"))
     found = []

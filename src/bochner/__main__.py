@@ -8,6 +8,8 @@ def main() -> None:
     try:
         from .cli.app import run
     except ImportError as missing:
+        if missing.name is None or missing.name.startswith("bochner"):
+            raise  # a fault of ours
         sys.exit(
             f"bochner's command line needs {missing.name}, which is not installed: "
             "pip install 'bochner[cli]'"

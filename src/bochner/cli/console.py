@@ -7,6 +7,8 @@ import json
 import math
 import os
 import sys
+import time
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -28,6 +30,9 @@ USER_ERRORS = (ValueError, TypeError, OSError, ImportError, MemoryError)
 FAILED, UNMET, INTERRUPTED = 1, 3, 130
 """Exit codes beside 0 (done) and 2 (a wrong command line)."""
 
+LINE_SECONDS = 10
+"""Seconds between lines of progress where there is no terminal to draw a bar on."""
+
 out = Console(highlight=False, emoji=False)
 err = Console(stderr=True, highlight=False, emoji=False)
 
@@ -35,6 +40,7 @@ err = Console(stderr=True, highlight=False, emoji=False)
 @contextlib.contextmanager
 def told(debug: bool, done: Callable[[], str] = lambda: "") -> Iterator[None]:
     """Errors in a line; `done` tells what there is if the user breaks off."""
+    warnings.showwarning = lambda message, *_: say(f"Warning: {message}")
     try:
         yield
     except KeyboardInterrupt:
@@ -59,7 +65,7 @@ def _message(error: Exception) -> str:
     if isinstance(error, OSError) and error.errno is not None:
         where = f"{error.filename}: " if error.filename else ""
         return f"{where}{error.strerror}"
-    return str(error) or type(error).__name__
+    return str(error).removeprefix("blocks: ") or type(error).__name__
 
 
 def say(line: str) -> None:
@@ -95,9 +101,15 @@ def counting(what: str) -> Iterator[Callable[[str, int, int], None]]:
     with Progress(*columns, console=err, transient=True) as bar:
         task = bar.add_task(what, total=None)
 
+        told_at = time.monotonic()
+
         def step(name: str, done: int, total: int) -> None:
+            nonlocal told_at
             text = f"{what}: {name}" if name else what
             bar.update(task, description=text, completed=done, total=total or None)
+            if not err.is_terminal and time.monotonic() - told_at > LINE_SECONDS:
+                told_at = time.monotonic()
+                say(f"{text} ({done} of {total or '?'} done)")
 
         yield step
 

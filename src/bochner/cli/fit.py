@@ -15,6 +15,7 @@ from ..jobs.fitting import fit as fit_data
 from ..jobs.learning import Learning
 from ..jobs.opening import open_data
 from ..jobs.using import last_step
+from ..methods import METHODS
 from ..persistence import save
 from . import options, show
 from .console import out, print_json, reading, say, told
@@ -30,7 +31,7 @@ def fit(
     target: options.Target = None,
     features: Annotated[
         str | None,
-        typer.Option(help="A method's name, as sorf.", rich_help_panel=MODEL),
+        typer.Option(help=f"A method: {', '.join(METHODS)}.", rich_help_panel=MODEL),
     ] = None,
     size: Annotated[
         int | None, typer.Option(help="Number of features.", rich_help_panel=MODEL)
@@ -38,7 +39,8 @@ def fit(
     gamma: Annotated[
         str | None,
         typer.Option(
-            help="Bandwidth: a number, or scale, median, knn.", rich_help_panel=MODEL
+            help="Bandwidth: a number, or scale, median, knn, cnm.",
+            rich_help_panel=MODEL,
         ),
     ] = None,
     loss: Annotated[

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from typing import Annotated, Any
 
 import typer
@@ -43,8 +44,9 @@ Drop = Annotated[
 
 
 def names(text: str | None) -> list[str]:
-    """Names between commas."""
-    return [part.strip() for part in (text or "").split(",") if part.strip()]
+    """Names between commas, quoted where they have one."""
+    rows = csv.reader([text or ""], skipinitialspace=True)
+    return [part.strip() for row in rows for part in row if part.strip()]
 
 
 def counts(option: str, text: str | None) -> list[int] | None:

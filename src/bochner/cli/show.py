@@ -36,6 +36,12 @@ def with_deviation(found: Spread, metric: str) -> str:
     return f"{text} ± {scale * found.deviation:.{digits}f}"
 
 
+def short(n_bytes: float) -> str:
+    """A number of bytes in few characters."""
+    value, unit = readable(n_bytes).split()
+    return f"{value} {unit[0]}"
+
+
 def seconds(value: float) -> str:
     if value < 0.0095:
         return f"{1000 * value:.1f} ms"
@@ -68,9 +74,12 @@ def comparison_table(found: Comparison) -> Table:
 
 def _caption(found: Comparison) -> str:
     said = "★ nothing else is both better and faster to fit; bold: best of its size"
-    if found.repeats == 1:
-        return said
-    return f"{said}\n± standard deviation of {found.repeats} draws"
+    if found.repeats > 1:
+        said += f"\n± standard deviation of {found.repeats} draws"
+    for entry in found.entries:
+        if entry.n_rows < found.data.n_train:
+            said += f"\n{entry.name} learned from {entry.n_rows:,} rows"
+    return said
 
 
 def _best_of_sizes(entries: Iterable[Entry]) -> set[int]:
@@ -85,7 +94,7 @@ def _best_of_sizes(entries: Iterable[Entry]) -> set[int]:
 
 def _cells(entry: Entry, metric: str, on_front: bool) -> list[str]:
     error = "" if entry.error is None else f"{entry.error.mean:.3f}"
-    memory = "" if entry.memory_bytes is None else readable(entry.memory_bytes)
+    memory = "" if entry.memory_bytes is None else short(entry.memory_bytes)
     return [
         f"{'★' if on_front else ' '} {entry.name}",
         "" if entry.size is None else f"{entry.size:,}",
@@ -94,7 +103,7 @@ def _cells(entry: Entry, metric: str, on_front: bool) -> list[str]:
         f"{entry.fit_seconds.mean:.2f}",
         f"{1e6 * entry.row_seconds.mean:.1f}",
         memory,
-        "" if entry.model_bytes is None else readable(entry.model_bytes),
+        "" if entry.model_bytes is None else short(entry.model_bytes),
     ]
 
 
@@ -136,8 +145,9 @@ def trials_table(found: Recommendation) -> Table:
     """The best trials, those on most rows first."""
     title = f"The best of {len(found.trials)} that were tried"
     table = Table(title=title, box=box.SIMPLE_HEAD)
-    for head in ("method", "features", "γ", "rows", found.metric, "fit", "µs a row"):
-        table.add_column(head, justify="left" if head == "method" else "right")
+    table.add_column("method", no_wrap=True)
+    for head in ("features", "γ", "rows", found.metric, "fit", "µs a row"):
+        table.add_column(head, justify="right", no_wrap=True)
     order = sorted(found.trials, key=lambda t: (-t.n_rows, -t.score))
     for trial in order[:MOST_TRIALS]:
         table.add_row(

@@ -185,7 +185,7 @@ def _measured(
         fit_seconds=Spread.of(r.fit_seconds for r in timed),
         row_seconds=Spread.of(r.row_seconds for r in timed),
         memory_bytes=None if contender.role == EXACT else runs[0].peak_bytes,
-        model_bytes=model_bytes(runs[0].model),
+        model_bytes=model_bytes(runs[0].model, split),
         code="",
     )
 

@@ -14,7 +14,7 @@ from ..preprocessing import for_table, kinds
 from ..preprocessing.cells import are_missing
 from .code import Step, imputer_step, table_step
 from .results import Column, Summary
-from .setting import Split
+from .setting import Split, file_bytes
 from .task import CLASSIFICATION, task_of
 
 TEST_SHARE = 0.2
@@ -40,6 +40,7 @@ class Encoded:
     X: Any
     X_test: Any
     before: tuple[Step, ...] = ()
+    n_bytes: int = 0  # of what made them, as a file
     columns: tuple[Column, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -59,7 +60,7 @@ def prepared(
     rows = _encoded(X, X_test, columns)
     train, test = _rows(rows.X), _rows(rows.X_test)
     y_train, y_test = _target(y, found), _target(np.asarray(y_test), found)
-    split = Split(found, train, y_train, test, y_test, rows.before)
+    split = Split(found, train, y_train, test, y_test, rows.before, rows.n_bytes)
     classes = np.unique(y, return_counts=True) if found == CLASSIFICATION else ((), ())
     return split, Summary(
         name=given.name,
@@ -85,6 +86,7 @@ def _encoded(X: Any, X_test: Any, columns: dict[str, Any]) -> Encoded:
             encoder.transform(X),
             encoder.transform(X_test),
             (table_step({**columns, "dates": dates}),),
+            file_bytes(encoder),
             tuple(_column(X, name, kind) for name, kind in held.items()),
             tuple(_left_out(X, held)),
         )

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import pickle
-import tempfile
 import time
 import tracemalloc
 import warnings
@@ -16,10 +14,9 @@ from typing import Any
 from sklearn.exceptions import ConvergenceWarning
 
 from .. import metrics
-from ..persistence import save
 from .contenders import Contender
 from .results import EXACT, METHOD
-from .setting import Split
+from .setting import Split, file_bytes
 
 ERROR_ROWS = 1000
 """Rows whose kernel matrix is compared with the features' own."""
@@ -70,14 +67,11 @@ def kernel_error(contender: Contender, model: Any, split: Split) -> float | None
     return metrics.kernel_error(model.features_, split.X_train, n_points=ERROR_ROWS)
 
 
-def model_bytes(model: Any) -> int:
-    """As a file of `save`, or pickled where it is scikit-learn's."""
-    if not hasattr(model, "features_"):
-        return len(pickle.dumps(model))
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "model.bochner")
-        save(model, path)
-        return os.path.getsize(path)
+def model_bytes(model: Any, split: Split) -> int:
+    """As a file of `save` with what stands before, or pickled if scikit-learn's."""
+    known = hasattr(model, "features_")
+    own = file_bytes(model) if known else len(pickle.dumps(model))
+    return own + split.before_bytes
 
 
 @contextmanager

@@ -114,9 +114,14 @@ class Comparison:
     command: str
 
     def front(self) -> list[Entry]:
-        """Entries that no other beats in both score and time to fit, fastest first."""
+        """Entries that no other beats in both score and time to fit, fastest first.
+
+        Times of those that learned from fewer rows are no match.
+        """
         found: list[Entry] = []
-        for entry in sorted(self.entries, key=lambda e: e.fit_seconds.mean):
+        most = max((entry.n_rows for entry in self.entries), default=0)
+        rivals = [entry for entry in self.entries if entry.n_rows == most]
+        for entry in sorted(rivals, key=lambda e: e.fit_seconds.mean):
             if not found or entry.score.mean > found[-1].score.mean:
                 found.append(entry)
         return found

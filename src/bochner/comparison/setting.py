@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,6 +14,7 @@ from .._progress import Report, silent
 from .._random import Stream
 from ..estimators.search import Scaled, search_classes, search_numbers
 from ..execution.sources import ArraySource
+from ..persistence import save
 from .code import Step, scaler_step
 from .task import CLASSIFICATION, metric_of
 
@@ -29,6 +32,7 @@ class Split:
     X_test: Any
     y_test: np.ndarray
     before: tuple[Step, ...] = ()  # what made these rows of the user's
+    before_bytes: int = 0  # of that as a file
 
     @property
     def metric(self) -> str:
@@ -49,7 +53,10 @@ class Split:
         scaler = standard_scaler(self.X_train).fit(self.X_train)
         train, test = scaler.transform(self.X_train), scaler.transform(self.X_test)
         before = (*self.before, scaler_step(self.X_train))
-        return replace(self, X_train=train, X_test=test, before=before)
+        n_bytes = self.before_bytes + file_bytes(scaler)
+        return replace(
+            self, X_train=train, X_test=test, before=before, before_bytes=n_bytes
+        )
 
 
 @dataclass(frozen=True)
@@ -58,6 +65,14 @@ class Bandwidth:
 
     gamma: float
     standardised: bool
+
+
+def file_bytes(model: Any) -> int:
+    """Of a fitted model as `save` writes it."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "model.bochner")
+        save(model, path)
+        return os.path.getsize(path)
 
 
 def standard_scaler(X: Any) -> Any:

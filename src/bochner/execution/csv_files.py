@@ -25,6 +25,8 @@ def schema(path: Path, reading: Reading) -> Any:
     try:
         with _opened(path, reading, None) as file:
             found = file.schema
+    except UnicodeDecodeError as error:
+        raise _not_utf8(path) from error
     except pa.ArrowInvalid as error:
         raise _located(path, reading, None, 0, error) from error
     if reading.frames is not None:
@@ -81,8 +83,14 @@ def _batches(path: Path, reading: Reading, types: dict[str, Any]) -> Iterator[An
             for batch in file:
                 yield batch
                 done += batch.num_rows
+    except UnicodeDecodeError as error:
+        raise _not_utf8(path) from error
     except pa.ArrowInvalid as error:
         raise _located(path, reading, types, done, error) from error
+
+
+def _not_utf8(path: Path) -> ValueError:
+    return ValueError(f"blocks: {path.name} is not UTF-8 text; save it as such.")
 
 
 def _with_target(table: Any, plan: Plan, whole: bool) -> Any:
@@ -128,8 +136,15 @@ def _has_text(reading: Reading) -> bool:
     return reading.hashed is not None or reading.frames is not None
 
 
-def _delimiter(reading: Reading) -> str:
-    return reading.delimiter or ("\t" if reading.format == "tsv" else ",")
+def _delimiter(path: Path, reading: Reading) -> str:
+    """As asked for; else as the name says, or the first line."""
+    if reading.delimiter or reading.format == "tsv":
+        return reading.delimiter or "\t"
+    with _stream(path) as file:
+        line = file.read(SEEN_BYTES).partition(b"\n")[0]
+    # a line without commas that has others is not one column
+    others = max((b";", b"\t", b"|"), key=line.count)
+    return others.decode() if b"," not in line and others in line else ","
 
 
 def _opened(path: Path, reading: Reading, types: dict[str, Any] | None) -> Any:
@@ -140,7 +155,7 @@ def _opened(path: Path, reading: Reading, types: dict[str, Any] | None) -> Any:
         _stream(path),
         arrow_csv.ReadOptions(block_size=READ_BYTES, column_names=names),
         arrow_csv.ParseOptions(
-            delimiter=_delimiter(reading),
+            delimiter=_delimiter(path, reading),
             newlines_in_values=_has_text(reading),
         ),
         arrow_csv.ConvertOptions(
@@ -157,8 +172,11 @@ def _located(
     """The error with the row and the cell it is about, found by reading it again."""
     import pyarrow as pa
 
-    with io.TextIOWrapper(_stream(path), encoding="utf-8-sig", newline="") as text:
-        lines = (row for row in csv.reader(text, delimiter=_delimiter(reading)) if row)
+    with io.TextIOWrapper(
+        _stream(path), encoding="utf-8-sig", errors="replace", newline=""
+    ) as text:
+        table = csv.reader(text, delimiter=_delimiter(path, reading))
+        lines = (row for row in table if row)
         names = reading.names or next(lines, [])
         for number, row in enumerate(lines, start=1):
             if len(row) != len(names):

@@ -7,6 +7,7 @@ from typing import Any
 
 from scipy import sparse
 
+from .._validation import check_count
 from ..comparison.contenders import Contender
 from ..comparison.data import present
 from ..comparison.results import METHOD
@@ -63,6 +64,8 @@ class Learning:
         return KernelRegressor(**common)
 
     def _features(self, task: str) -> Any:
+        if self.size is not None:
+            check_count("fit", "--size", self.size)
         if self.features is None:
             if self.gamma is None:
                 return self.size

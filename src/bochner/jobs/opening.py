@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import glob
 import os
+import zipfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -104,8 +105,13 @@ def _is_file(source: str) -> bool:
 
 
 def _has_split(path: str) -> bool:
-    with np.load(path, allow_pickle=False) as arrays:
-        return bool(SPLIT & set(arrays.files))
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            return bool(SPLIT & set(arrays.files))
+    except (zipfile.BadZipFile, EOFError, ValueError, AttributeError) as error:
+        raise ValueError(
+            f"{Path(path).name} is not an .npz file, or damaged ({error})."
+        ) from error
 
 
 def _data_set(name: str, target: str | None) -> Data:

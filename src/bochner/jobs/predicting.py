@@ -24,7 +24,13 @@ def columns_of(model: Any, X: Any, probabilities: bool = False) -> dict[str, Any
     else:
         S, word = np.asarray(model.decision_function(X)), "score"
         S = np.column_stack([-S, S]) if S.ndim == 1 else S
-    return found | {f"{word}_{c}": S[:, k] for k, c in enumerate(classes)}
+    return found | {f"{word}_{_name(c)}": S[:, k] for k, c in enumerate(classes)}
+
+
+def _name(label: Any) -> str:
+    """A label in a column's name: 1 of svmlight's 1.0."""
+    whole = isinstance(label, float) and label.is_integer()
+    return str(int(label) if whole else label)
 
 
 def write_predictions(

@@ -36,6 +36,11 @@ def rows_for(model: Any, source: str, target: str | None, supervised: bool) -> B
             "'bochner fit' has written."
         )
     wanted = columns_wanted(model)
+    if target in wanted:
+        raise ValueError(
+            f"--target {target}: the model learned from that column, and does not "
+            "predict it."
+        )
     data = open_data(source, target=target, kinds=wanted or None, supervised=supervised)
     if wanted and not data.is_table:
         raise ValueError(

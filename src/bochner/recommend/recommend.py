@@ -30,6 +30,9 @@ CHOOSING_SHARE = 0.25
 CHOOSING_ROWS = 5000
 """At most: accuracies are then known to half a point."""
 
+CUTS, ENOUGH_ROWS = 3, 2500
+"""Where rows to choose by are fewer than enough, they are drawn anew: so many times."""
+
 EXACT_ROWS = 4000
 
 
@@ -132,7 +135,8 @@ def recommend_rows(
     whole, summary = prepared(given, task, columns or {}, random_state)
     bandwidth = find_bandwidth(whole)
     whole = whole.scaled() if bandwidth.standardised else whole
-    search = Search(choosing(whole, random_state), target, random_state, progress)
+    split, *more = _cuts(whole, random_state)
+    search = Search(split, more, target, random_state, progress)
     asked = _checked_sizes(sizes, whole.X_train.shape[0])
     finalists = search.finalists(lines(names, asked, bandwidth.gamma, loss))
     last = [trial for line in finalists for trial in search.ladder(line)]
@@ -173,6 +177,13 @@ class Judged:
     error: float | None
     fit_seconds: float
     model_bytes: int
+
+
+def _cuts(whole: Split, seed: int) -> list[Split]:
+    """The rows cut in two, to learn from and to choose by, and again where few."""
+    first = choosing(whole, seed)
+    n_cuts = min(CUTS, -(-ENOUGH_ROWS // len(first.y_test)))
+    return [first, *(choosing(whole, seed + k) for k in range(1, n_cuts))]
 
 
 def choosing(whole: Split, seed: int) -> Split:
@@ -230,4 +241,4 @@ def _judged(contender: Contender, whole: Split, seed: int) -> Judged:
     else:
         score = r2_interval(whole.y_test, predicted)
     error = measuring.kernel_error(contender, model, whole)
-    return Judged(score, error, done.fit_seconds, measuring.model_bytes(model))
+    return Judged(score, error, done.fit_seconds, measuring.model_bytes(model, whole))

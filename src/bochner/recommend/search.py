@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from ..comparison.contenders import Contender
 from ..comparison.measuring import kernel_error, model_bytes, run
 from ..comparison.setting import Split
@@ -41,6 +43,9 @@ class Search:
     ----------
     split : Split
         Its training rows in random order; its test rows are those for choosing.
+    more : list of Split
+        Other such cuts of the same rows: on all rows scores are means over them, as
+        few rows to choose by tell little.
     target : Target
     seed : int
     step : callable
@@ -48,6 +53,7 @@ class Search:
     """
 
     split: Split
+    more: list[Split]
     target: Target
     seed: int
     step: Step = lambda what, done, total: None
@@ -109,33 +115,38 @@ class Search:
     def _trial(
         self, contender: Contender, n_rows: int, total: int | None
     ) -> Trial | None:
-        """One fit; None for what the method does not take."""
-        known = [t for t in self.trials if t.contender == contender]
-        n_rows = min(n_rows, self.split.X_train.shape[0])
-        for trial in known:
-            if trial.n_rows == n_rows:
+        """One fit, or on all rows one for every split; None for what is refused."""
+        n_all = self.split.X_train.shape[0]
+        n_rows = min(n_rows, n_all)
+        for trial in self.trials:
+            if trial.contender == contender and trial.n_rows == n_rows:
                 return trial
         self.step(contender.label, len(self.trials), total or 0)
-        split = self.split.first(n_rows)
+        splits = [self.split, *self.more] if n_rows == n_all else [self.split]
         try:
-            done = run(contender, split, self.seed)
-            wants_error = self.target.kernel_error is not None
-            error = kernel_error(contender, done.model, split) if wants_error else None
-            n_bytes = model_bytes(done.model)
+            trial = self._measured(contender, [s.first(n_rows) for s in splits])
         except (ValueError, TypeError, MemoryError) as reason:
             self.refused = str(reason)
             return None
-        trial = Trial(
-            contender,
-            n_rows,
-            done.score,
-            error,
-            done.fit_seconds,
-            done.row_seconds,
-            n_bytes,
-        )
         self.trials.append(trial)
         return trial
+
+    def _measured(self, contender: Contender, splits: list[Split]) -> Trial:
+        """Means over splits; time and size are of the first."""
+        runs = [run(contender, split, self.seed) for split in splits]
+        first, split = runs[0], splits[0]
+        error = None
+        if self.target.kernel_error is not None:
+            error = kernel_error(contender, first.model, split)
+        return Trial(
+            contender,
+            split.X_train.shape[0],
+            float(np.mean([one.score for one in runs])),
+            error,
+            first.fit_seconds,
+            first.row_seconds,
+            model_bytes(first.model, split),
+        )
 
 
 def _rungs(n_rows: int) -> list[int]:

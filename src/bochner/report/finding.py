@@ -82,7 +82,8 @@ def tiles(comparison: Comparison) -> list[Tile]:
 def cheapest(found: Comparison) -> Entry:
     """The fastest to fit whose score is within the margin of the best."""
     enough = found.best().score.mean - MARGIN
-    return next(entry for entry in found.front() if entry.score.mean >= enough)
+    near = [entry for entry in found.front() if entry.score.mean >= enough]
+    return near[0] if near else found.best()
 
 
 def _tile(found: Comparison, title: str, entry: Entry | None) -> Tile | None:

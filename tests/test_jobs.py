@@ -209,6 +209,24 @@ def test_one_right_row_does_not_promise_perfection():
     assert low < 0.3 and high == pytest.approx(1)
 
 
+def test_columns_that_are_not_what_they_seem_are_told(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.normal(size=200).round(3).astype(str)})
+    frame["id"] = [f"row {i}" for i in range(200)]
+    frame["kind"] = rng.choice(["x", "y"], 200)
+    frame.loc[7, "a"] = "oops"
+    frame["y"] = rng.integers(0, 2, 200)
+    path = str(tmp_path / "odd.csv")
+    frame.to_csv(path, index=False)
+    learning = Learning(size=10, loss="squared")
+    notes = " ".join(fit(open_data(path, target="y"), learning).notes)
+    assert "'oops' is not a number" in notes and "--drop id" in notes
+    assert "kind is" not in notes and "kind has" not in notes
+    asked = Learning(size=10, loss="squared", columns={"categories": ["a", "id"]})
+    data = open_data(path, target="y", columns=asked.columns)
+    assert "oops" not in " ".join(fit(data, asked).notes)
+
+
 def test_columns_are_for_tables(tmp_path):
     np.savez(tmp_path / "rows.npz", X=np.eye(8), y=np.arange(8) % 2)
     learning = Learning(columns={"drop": ["a"]})

@@ -15,6 +15,7 @@ from ..comparison.data import has_missing
 from ..comparison.task import CLASSIFICATION, task_of
 from ..execution import Blocks
 from ..preprocessing import kinds
+from .doubts import doubts
 from .gathering import gathered, sampled
 from .learning import STREAM_LOSS, Learning
 from .opening import Data
@@ -65,7 +66,7 @@ def fit(
     model = _assembled(steps, learning.estimator(task))
     say(f"fitting on {len(y):,} rows")
     model.fit(X, _target(y, task))
-    return Fitted(model, task, len(y), False, _notes(X, steps))
+    return Fitted(model, task, len(y), False, _notes(X, steps, learning))
 
 
 def _streamed(source: Blocks, learning: Learning, say: Callable[[str], None]) -> Fitted:
@@ -92,7 +93,9 @@ def _streamed(source: Blocks, learning: Learning, say: Callable[[str], None]) ->
         stream = source.cut(ENCODED_ROWS).transformed(encode.transform)
     estimator = learning.estimator(task)
     estimator = _learned(estimator, rows, _target(y, task), stream, say)
-    return Fitted(_assembled(steps, estimator), task, n_rows, True, _notes(X, steps))
+    return Fitted(
+        _assembled(steps, estimator), task, n_rows, True, _notes(X, steps, learning)
+    )
 
 
 def _learned(
@@ -132,9 +135,10 @@ def _check_target(y: Any) -> None:
         raise ValueError(f"One cannot learn from {len(y)} row; give more.")
 
 
-def _notes(X: Any, steps: list[tuple[str, Any]]) -> tuple[str, ...]:
+def _notes(X: Any, steps: list[tuple[str, Any]], learning: Learning) -> tuple[str, ...]:
     """What preprocessing does that a user should know of."""
     found = []
+    asked = {name for names in learning.columns.values() for name in names}
     for name, step in steps:
         if name == "columns":
             used = kinds(step)
@@ -145,6 +149,7 @@ def _notes(X: Any, steps: list[tuple[str, Any]]) -> tuple[str, ...]:
                     found.append(f"{len(named)} {kind}: {_few(named)}")
             if left:
                 found.append(f"left out: {_few(left)}")
+            found += doubts(X, used, asked)
         elif name == "missing":
             found.append("missing values are filled in with medians")
     return tuple(found)

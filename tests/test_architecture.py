@@ -34,6 +34,7 @@ LAYERS = [
     {"datasets", "persistence", "onnx", "theory"},
     {"comparison"},
     {"recommend", "report"},
+    {"reproduce"},
     {"jobs"},
     {"cli"},
     {"__init__", "__main__"},

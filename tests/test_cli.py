@@ -436,3 +436,73 @@ def test_an_interrupted_comparison_tells_what_was_done(monkeypatch):
     words = ["compare", "digits", "-m", "rff,sorf,orf", "-s", "16", "-r", "1"]
     done = call(*words, code=130)
     assert "3 were measured" in done.stderr and "rff, 16" in done.stderr
+
+
+def test_names_between_commas_are_read_as_they_are_written():
+    from bochner.cli import options
+
+    columns = ["a,b", 'say "c"', "d"]
+    assert options.names(options.listed(columns)) == columns
+
+
+def test_home_is_where_the_user_says(table, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    table.to_csv(tmp_path / "t.csv", index=False)
+    call("fit", tmp_path / "t.csv", "-t", "price", *SMALL[:2], "--out=~/m.bochner")
+    assert "KernelRegressor" in call("info", "~/m.bochner").stdout
+    call("predict", "~/m.bochner", tmp_path / "t.csv", "--out=~/p.csv")
+    assert (tmp_path / "p.csv").exists()
+
+
+def test_errors_name_the_rows_of_the_file(tmp_path):
+    rows = 9000
+    frame = pd.DataFrame({"day": ["2024-01-01"] * rows, "x": np.arange(rows) % 7.0})
+    frame["y"] = frame["x"] > 3
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    call(
+        "fit",
+        tmp_path / "t.csv",
+        "-t",
+        "y",
+        "--dates",
+        "day",
+        *SMALL,
+        "-o",
+        tmp_path / "m.bochner",
+    )
+    frame.loc[8500, "day"] = "yesterday"
+    frame.to_csv(tmp_path / "bad.csv", index=False)
+    said = failed("predict", tmp_path / "m.bochner", tmp_path / "bad.csv", "-o", "-")
+    assert "bad.csv, rows 8193 to 9000" in said
+    assert "row 309 of these holds 'yesterday'" in said
+
+
+def test_tables_and_arrays_are_not_mixed_up(tmp_path):
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    np.savez(tmp_path / "a.npz", X=X, y=X[:, 0] > 0)
+    call("fit", tmp_path / "a.npz", *SMALL, "-o", tmp_path / "m.bochner")
+    pd.DataFrame(X, columns=["a", "b"]).to_csv(tmp_path / "t.csv", index=False)
+    said = failed("predict", tmp_path / "m.bochner", tmp_path / "t.csv", "-o", "-")
+    assert "fitted on arrays" in said and "t.csv is a table" in said
+
+
+def test_targets_that_are_not_numbers(table, tmp_path):
+    table.to_csv(tmp_path / "t.csv", index=False)
+    words = ["fit", tmp_path / "t.csv", "-t", "city", "--task", "regression"]
+    assert "must be numbers" in failed(*words, "-o", tmp_path / "m.bochner")
+
+
+def test_evaluations_as_json_have_their_interval(tmp_path):
+    X = np.random.default_rng(0).normal(size=(80, 2))
+    np.savez(tmp_path / "a.npz", X=X, y=X[:, 0] > 0)
+    call("fit", tmp_path / "a.npz", *SMALL, "-o", tmp_path / "m.bochner")
+    done = call("evaluate", tmp_path / "m.bochner", tmp_path / "a.npz", "--json")
+    found = json.loads(done.stdout)
+    low, high = found["interval"]
+    assert low < found["accuracy"] < high or found["accuracy"] == 1
+
+
+def test_half_a_split_is_refused(tmp_path):
+    np.savez(tmp_path / "a.npz", X_train=np.zeros((4, 2)), y_train=np.arange(4))
+    said = failed("fit", tmp_path / "a.npz", "-o", tmp_path / "m.bochner")
+    assert "a data set needs X and y, or X_train" in said

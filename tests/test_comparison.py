@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -17,7 +18,7 @@ import bochner
 from bochner import compare
 from bochner.comparison.code import scaler_step
 from bochner.comparison.contenders import Contender
-from bochner.comparison.measuring import model_bytes, run
+from bochner.comparison.measuring import kernel_error, model_bytes, run
 from bochner.comparison.results import EXACT, LINEAR, METHOD, Comparison, Entry, Spread
 from bochner.comparison.setting import Split, find_bandwidth
 from bochner.comparison.task import CLASSIFICATION, REGRESSION, task_of
@@ -233,3 +234,46 @@ def test_models_are_as_large_as_their_files(tmp_path):
     size = (tmp_path / "m.bochner").stat().st_size
     split = Split(CLASSIFICATION, X, Y, X, Y, before_bytes=100)
     assert model_bytes(model, split) == size + 100
+
+
+def test_rows_and_targets_go_together():
+    with pytest.raises(ValueError, match="X_test and y_test must be given together"):
+        compare(X, Y, X)
+    with pytest.raises(ValueError, match="X and y must have as many rows; got 300"):
+        compare(X, Y[:-1])
+    with pytest.raises(ValueError, match="finite numbers"):
+        compare(X, np.full(300, np.nan), task="regression")
+    with pytest.raises(ValueError, match=r"must be numbers .* holds 'a'"):
+        compare(X, np.where(Y, "a", "b"), task="regression")
+    with pytest.raises(ValueError, match="random_state must be a whole number"):
+        compare(X, Y, random_state=None)
+
+
+def test_where_nothing_can_be_fitted_the_reason_is_told():
+    with pytest.raises(ValueError, match=r"nothing could be fitted .*2 classes"):
+        compare(X, np.zeros(300, dtype=int), methods=["rff"], sizes=[16])
+
+
+def test_text_of_numbers_is_no_class():
+    prices = np.array([f"{i},50" for i in range(100)])
+    with pytest.raises(ValueError, match="100 different ones in 100 rows"):
+        task_of(prices)
+    assert task_of(prices, CLASSIFICATION) == CLASSIFICATION
+
+
+def test_errors_of_kernels_are_of_rows_not_seen():
+    contender = Contender("nystroem", METHOD, 64, 0.5)
+    split = Split(CLASSIFICATION, X[:200], Y[:200], X[200:], Y[200:])
+    model = run(contender, split, 0).model
+    unseen = bochner.metrics.kernel_error(model.features_, X[200:])
+    assert kernel_error(contender, model, split) == unseen
+
+
+def test_time_to_predict_has_the_preprocessing_in_it():
+    split = Split(CLASSIFICATION, X[:200], Y[:200], X[200:], Y[200:])
+    contender = Contender("linear", LINEAR)
+    slow = replace(split, before_seconds=1.0)
+    assert (
+        run(contender, slow, 0).row_seconds > 1 > run(contender, split, 0).row_seconds
+    )
+    assert split.scaled().before_seconds > 0

@@ -5,15 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import binom
 from sklearn.datasets import make_moons
 
 from bochner import recommend
 from bochner.comparison.contenders import Contender
+from bochner.comparison.data import Given
 from bochner.comparison.results import METHOD
 from bochner.comparison.setting import Split
 from bochner.recommend.judging import accuracy_interval, r2_interval
+from bochner.recommend.recommend import recommend_rows
 from bochner.recommend.results import Recommendation, Trial
 from bochner.recommend.search import FINALISTS, Search
 from bochner.recommend.space import Line, all_contenders, default_sizes, lines
@@ -54,7 +57,7 @@ def test_what_was_tried_is_told(best):
     assert len(rows) > 1  # growing subsamples
     first = [t for t in best.trials if t.n_rows == rows[0]]
     last = [t for t in best.trials if t.n_rows == rows[-1]]
-    assert len(first) == 10  # two methods, five bandwidths
+    assert len(first) == 7  # five bandwidths of one method, the best two of another
     assert len({t.contender.gamma for t in last}) <= FINALISTS
     assert any(t.kept for t in first) and not all(t.kept for t in first)
     assert best.n_judged == pytest.approx(len(Y) / 5, abs=1)
@@ -170,3 +173,35 @@ def test_r2_intervals_hold():
 def test_few_rows_promise_little():
     found = accuracy_interval(np.ones(10, dtype=bool))
     assert found.value == found.high == 1.0 and found.low < 0.8
+
+
+def test_kernel_errors_are_compared_of_one_kernel():
+    """A wider kernel is easier to approximate, and might be of no use."""
+    found = recommend(X, Y, kernel_error=0.5, **FEW)
+    assert len({trial.contender.gamma for trial in found.trials}) == 1
+
+
+def test_trials_count_what_stands_before_the_map():
+    frame = pd.DataFrame({"x": X[:, 0], "y": X[:, 1], "kind": np.where(Y, "a", "b")})
+    found = recommend(frame, Y, **FEW)
+    last = [t for t in found.trials if t.contender == found.choice]
+    assert last[-1].model_bytes == pytest.approx(found.model_bytes, rel=0.02)
+
+
+def test_every_trial_is_told_at_once():
+    told: list[Trial] = []
+    given = Given(X, Y)
+    asked = {"within": None, "kernel_error": None, "task": None, "loss": "squared"}
+    limits = {"microseconds": None, "megabytes": None}
+    silent = {"progress": lambda *_: None, "random_state": 0}
+    found = recommend_rows(given, **FEW, **asked, **limits, **silent, tried=told.append)
+    assert len(told) == len(found.trials)
+
+
+def test_what_cannot_be_searched_is_refused():
+    with pytest.raises(ValueError, match="at least 10 rows are needed; got 5"):
+        recommend(X[:5], Y[:5])
+    with pytest.raises(ValueError, match="random_state must be a whole number"):
+        recommend(X, Y, random_state=None)
+    twice = recommend(X, Y, methods=["rff", "rff"], sizes=[16])
+    assert twice.choice.name == "rff"

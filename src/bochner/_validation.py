@@ -29,6 +29,14 @@ def check_count(owner: str, name: str, value: Any, hint: str = "") -> int:
     return int(value)
 
 
+def check_seed(owner: str, value: Any) -> None:
+    """Refuse what other draws cannot be counted from."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 0:
+        raise ValueError(
+            f"{owner}: random_state must be a whole number from 0 on; got {value!r}."
+        )
+
+
 def check_positive(owner: str, name: str, value: Any, hint: str = "") -> float:
     """A positive finite number."""
     number = isinstance(value, Real) and not isinstance(value, bool)

@@ -18,6 +18,8 @@ IMAGES = frozenset({"mnist", "fashion_mnist", "cifar10_20k", "orl_faces"})
 """Sets of 8-bit pixels, which are brought to [0, 1]."""
 
 
+SPLIT = "train", "test"
+
 OPENML = {"mnist": "mnist_784", "fashion_mnist": "Fashion-MNIST"}
 """Names that differ on OpenML."""
 
@@ -85,7 +87,7 @@ def _digits() -> tuple[np.ndarray, np.ndarray]:
 def read(path: Path) -> Bunch:
     """The data set in an `.npz` file, split 80/20 with seed 0 unless it is split."""
     with np.load(path, allow_pickle=False) as arrays:
-        if _has(arrays, "X_train"):
+        if all(_has(arrays, f"{part}_{end}") for part in "Xy" for end in SPLIT):
             return Bunch(
                 X_train=_clean(arrays, "X_train", path.stem),
                 y_train=arrays["y_train"],

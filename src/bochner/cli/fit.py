@@ -91,6 +91,7 @@ def fit(
     dates and missing values of tables are dealt with, and stored with the model. Rows
     that take more than 256 MiB are streamed.
     """
+    out_file = out_file.expanduser()
     with told(debug, lambda: f"{out_file} was not written."):
         start = time.perf_counter()
         check_writable("fit", out_file)
@@ -98,9 +99,9 @@ def fit(
             task=task,
             features=features,
             size=size,
-            gamma=options.number_or_word("gamma", gamma),
+            gamma=options.number_or_word(gamma),
             loss=loss,
-            alpha=options.number_or_word("alpha", alpha),
+            alpha=options.number_or_word(alpha),
             calibrate=calibrate,
             standardise=standardise,
             memory=memory,

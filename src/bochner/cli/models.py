@@ -40,6 +40,7 @@ def predict(
     Its columns are prediction, then score_<class> of every class, or std. Of a data
     set by name, the rows held out for testing are predicted.
     """
+    out_file = out_file.expanduser()
     to_terminal = str(out_file) == "-"
     left = "" if to_terminal else f"{out_file} was not written."
     with told(debug, lambda: left):
@@ -101,6 +102,7 @@ def export(
     debug: options.Debug = False,
 ) -> None:
     """Write MODEL as ONNX, for where there is no Python."""
+    out_file = out_file.expanduser()
     with told(debug, lambda: f"{out_file} was not written."):
         if out_file.suffix != ".onnx":
             raise ValueError(

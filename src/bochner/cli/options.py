@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 from typing import Annotated, Any
 
 import typer
@@ -69,7 +70,14 @@ def kinds_asked(
     return {kind: names(text) for kind, text in asked.items() if text}
 
 
-def number_or_word(option: str, text: str | None) -> Any:
+def listed(columns: list[str]) -> str:
+    """What `names` reads as these columns."""
+    file = io.StringIO()
+    csv.writer(file, lineterminator="").writerow(columns)
+    return file.getvalue()
+
+
+def number_or_word(text: str | None) -> Any:
     """A number where it is one, else the word."""
     if text is None:
         return None

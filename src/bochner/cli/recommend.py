@@ -10,11 +10,13 @@ import typer
 
 from ..jobs.rows import rows_at_hand
 from ..recommend.recommend import recommend_rows
-from ..recommend.results import Recommendation
+from ..recommend.results import Recommendation, Trial
 from . import options, show
 from .console import UNMET, counting, out, print_json, say, told
 
 TARGETS = "What you want"
+SHOWN = 5
+"""Trials that are listed when a search is broken off."""
 
 
 def recommend(
@@ -74,7 +76,8 @@ def recommend(
     Without a target: the best score. The expected figures are of rows that had no part
     in the search. Exit code 3: nothing meets the target.
     """
-    with told(debug, lambda: "Nothing was chosen yet."):
+    tried: list[Trial] = []
+    with told(debug, lambda: _broken_off(tried)):
         asked = options.kinds_asked(numbers, categories, dates, drop)
         with counting(f"searching on {Path(data).name}") as step:
             given = rows_at_hand(data, target, asked, rows, seed)
@@ -90,6 +93,7 @@ def recommend(
                 loss=loss,
                 columns=asked,
                 progress=step,
+                tried=tried.append,
                 random_state=seed,
             )
         line = _fit_command(data, target, asked, found, seed)
@@ -112,6 +116,17 @@ def _told(found: Recommendation, line: str) -> None:
     out.print(line, markup=False, soft_wrap=True)
 
 
+def _broken_off(tried: list[Trial]) -> str:
+    """The best so far when the user breaks off, those on most rows first."""
+    best = sorted(tried, key=lambda trial: (-trial.n_rows, -trial.score))
+    lines = [
+        f"{trial.contender.label}, γ {trial.contender.gamma:g}, on {trial.n_rows:,} "
+        f"rows: {trial.score:.4f}"
+        for trial in best[:SHOWN]
+    ]
+    return "\n".join([f"Nothing was chosen; {len(tried)} were tried.", *lines])
+
+
 def _fit_command(
     data: str,
     target: str | None,
@@ -131,5 +146,5 @@ def _fit_command(
     if target is not None:
         words += ["--target", target]
     for kind, columns in asked.items():
-        words += [f"--{kind}", ",".join(columns)]
+        words += [f"--{kind}", options.listed(columns)]
     return " ".join(shlex.quote(word) for word in [*words, "--out", "model.bochner"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import zip_longest
 from typing import Any
 
 from rich import box
@@ -64,7 +65,7 @@ def comparison_table(found: Comparison) -> Table:
     front = {id(entry) for entry in found.front()}
     best = _best_of_sizes(found.entries)
     entries = list(found.entries)
-    for entry, following in zip(entries, [*entries[1:], None], strict=True):
+    for entry, following in zip_longest(entries, entries[1:]):
         cells = _cells(entry, found.metric, id(entry) in front)
         ends = following is not None and following.size != entry.size
         style = "bold" if id(entry) in best else None

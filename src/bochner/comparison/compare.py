@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
-from .._validation import check_count, check_option
+from .._validation import check_count, check_option, check_seed
 from .._version import __version__
 from ..linear.losses import LOSSES
 from ..methods import METHODS
@@ -46,11 +46,12 @@ def compare(
 ) -> Comparison:
     """Fit every method at every size, and see how good, fast and large it is.
 
-    All share one bandwidth and one scaling, found by leave-one-out on 1000 rows, and
-    learn with `KernelClassifier` or `KernelRegressor`. Beside them stand a linear model
-    by the same learner, and on at most `exact_rows` rows the exact kernel machine. The
-    first draw of every map is fitted while memory is traced, so its time counts only
-    where it is the only one.
+    All share one bandwidth and one scaling, found as `KernelClassifier` finds its own
+    (by leave-one-out on 1000 rows, for classes refined on more), and learn with
+    `KernelClassifier` or `KernelRegressor`. Beside them stand a linear model by the
+    same learner, and on at most `exact_rows` rows the exact kernel machine. The first
+    draw of every map is fitted while memory is traced, so its time counts only where
+    it is the only one.
 
     Parameters
     ----------
@@ -122,9 +123,11 @@ def compare_rows(
 ) -> Comparison:
     """`compare` for rows that are given; `found` is told every entry at once."""
     start = time.perf_counter()
-    names, sizes = checked_names("compare", methods), _checked_sizes(sizes)
+    names = checked_names("compare", methods)
+    sizes = checked_sizes("compare", sizes)
     check_count("compare", "repeats", repeats)
     check_option("compare", "loss", loss, tuple(LOSSES))
+    check_seed("compare", random_state)
     split, summary = prepared(given, task, columns or {}, random_state)
     bandwidth = find_bandwidth(split)
     ground = split.scaled() if bandwidth.standardised else split
@@ -132,21 +135,9 @@ def compare_rows(
         *baselines(bandwidth.gamma, loss)[: 1 + (exact_rows > 0)],
         *method_contenders(names, sizes, bandwidth.gamma, loss),
     ]
-    entries: list[Entry] = []
-    failures: list[Failure] = []
-    for done, contender in enumerate(contenders):
-        progress(contender.name, done, len(contenders))
-        rows = ground
-        if contender.role == EXACT:
-            rows = ground.some(exact_rows, random_state)
-        measured = _measured(contender, rows, repeats, random_state)
-        if isinstance(measured, Failure):
-            failures.append(measured)
-            continue
-        code = contender.code(split.task, ground.before, random_state)
-        entries.append(replace(measured, code=code))
-        found(entries[-1])
-    progress("", len(contenders), len(contenders))
+    entries, failures = _all_measured(
+        contenders, ground, repeats, exact_rows, random_state, progress, found
+    )
     return Comparison(
         data=summary,
         metric=split.metric,
@@ -160,15 +151,49 @@ def compare_rows(
     )
 
 
+def _all_measured(
+    contenders: list[Contender],
+    ground: Split,
+    repeats: int,
+    exact_rows: int,
+    seed: int,
+    progress: Progress,
+    found: Callable[[Entry], None],
+) -> tuple[list[Entry], list[Failure]]:
+    """Every contender in turn; at least one must have been possible."""
+    entries: list[Entry] = []
+    failures: list[Failure] = []
+    for done, contender in enumerate(contenders):
+        progress(contender.name, done, len(contenders))
+        is_exact = contender.role == EXACT
+        rows = ground.some(exact_rows, seed) if is_exact else ground
+        measured = _measured(contender, rows, repeats, seed)
+        if isinstance(measured, Failure):
+            failures.append(measured)
+            continue
+        code = contender.code(ground.task, ground.before, seed)
+        entries.append(replace(measured, code=code))
+        found(entries[-1])
+    progress("", len(contenders), len(contenders))
+    if not entries:
+        raise ValueError(
+            f"compare: nothing could be fitted on these rows; {failures[0].name}: "
+            f"{failures[0].reason}"
+        )
+    return entries, failures
+
+
 def _measured(
     contender: Contender, split: Split, repeats: int, seed: int
 ) -> Entry | Failure:
     """All draws of one contender; what it does not take is no reason to stop."""
-    random = contender.size is not None
+    random, exact = contender.size is not None, contender.role == EXACT
+    n_runs = repeats if random else 1 if exact else min(2, repeats)
     try:
+        # memory of the exact machine is not Python's, so that tracing tells nothing
         runs = [
-            run(contender, split, seed + i, traced=i == 0)
-            for i in range(repeats if random else min(2, repeats))
+            run(contender, split, seed + i, traced=i == 0 and not exact)
+            for i in range(n_runs)
         ]
         errors = [kernel_error(contender, r.model, split) for r in runs]
     except (ValueError, TypeError, MemoryError) as error:
@@ -184,14 +209,14 @@ def _measured(
         error=Spread.of(known) if known else None,
         fit_seconds=Spread.of(r.fit_seconds for r in timed),
         row_seconds=Spread.of(r.row_seconds for r in timed),
-        memory_bytes=None if contender.role == EXACT else runs[0].peak_bytes,
+        memory_bytes=runs[0].peak_bytes,
         model_bytes=model_bytes(runs[0].model, split),
         code="",
     )
 
 
 def checked_names(owner: str, names: Iterable[str] | None) -> list[str]:
-    found = list(METHODS) if names is None else list(names)
+    found = list(dict.fromkeys(METHODS if names is None else names))
     unknown = [name for name in found if name not in METHODS]
     if unknown or not found:
         raise ValueError(
@@ -201,12 +226,12 @@ def checked_names(owner: str, names: Iterable[str] | None) -> list[str]:
     return found
 
 
-def _checked_sizes(sizes: Iterable[int]) -> list[int]:
+def checked_sizes(owner: str, sizes: Iterable[int]) -> list[int]:
     found = sorted(set(sizes))
     for size in found:
-        check_count("compare", "sizes", size)
+        check_count(owner, "sizes", size)
     if not found:
-        raise ValueError("compare: sizes must name at least one number of components.")
+        raise ValueError(f"{owner}: sizes must name at least one number of columns.")
     return found
 
 

@@ -10,12 +10,12 @@ from scipy import sparse
 from sklearn.utils import check_array
 
 from .._validation import FLOATS
-from ..preprocessing import for_table, kinds
+from ..preprocessing import for_table, kinds, median_filler
 from ..preprocessing.cells import are_missing
 from .code import Step, imputer_step, table_step
 from .results import Column, Summary
-from .setting import Split, file_bytes
-from .task import CLASSIFICATION, task_of
+from .setting import Split, file_bytes, timed
+from .task import CLASSIFICATION, numeric, task_of
 
 TEST_SHARE = 0.2
 
@@ -41,6 +41,7 @@ class Encoded:
     X_test: Any
     before: tuple[Step, ...] = ()
     n_bytes: int = 0  # of what made them, as a file
+    seconds: float = 0.0  # of that for a row
     columns: tuple[Column, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -54,13 +55,23 @@ def prepared(
     """
     X, y = given.X, np.asarray(given.y)
     X_test, y_test = given.X_test, given.y_test
+    _check_parts(given)
     found = task_of(y, task)
     if X_test is None:
         X, X_test, y, y_test = parted(X, y, found, TEST_SHARE, seed)
     rows = _encoded(X, X_test, columns)
     train, test = _rows(rows.X), _rows(rows.X_test)
-    y_train, y_test = _target(y, found), _target(np.asarray(y_test), found)
-    split = Split(found, train, y_train, test, y_test, rows.before, rows.n_bytes)
+    y_train, y_test = numeric(y, found), numeric(np.asarray(y_test), found)
+    split = Split(
+        found,
+        train,
+        y_train,
+        test,
+        y_test,
+        rows.before,
+        rows.n_bytes,
+        rows.seconds,
+    )
     classes = np.unique(y, return_counts=True) if found == CLASSIFICATION else ((), ())
     return split, Summary(
         name=given.name,
@@ -82,18 +93,28 @@ def _encoded(X: Any, X_test: Any, columns: dict[str, Any]) -> Encoded:
         held = kinds(encoder)
         # named: where the user's frame has them as text, they are dates all the same
         dates = [name for name, kind in held.items() if kind == "dates"]
+        test, seconds = timed(encoder.transform, X_test)
         return Encoded(
             encoder.transform(X),
-            encoder.transform(X_test),
+            test,
             (table_step({**columns, "dates": dates}),),
             file_bytes(encoder),
+            seconds,
             tuple(_column(X, name, kind) for name, kind in held.items()),
             tuple(_left_out(X, held)),
         )
     if not (has_missing(X) or has_missing(X_test)):
         return Encoded(X, X_test)
-    told = ("Missing values were filled in with medians.",)
-    return Encoded(*_filled(X, X_test), (imputer_step(),), notes=told)
+    filler = median_filler().fit(X)
+    test, seconds = timed(filler.transform, X_test)
+    return Encoded(
+        filler.transform(X),
+        test,
+        (imputer_step(),),
+        file_bytes(filler),
+        seconds,
+        notes=("Missing values were filled in with medians.",),
+    )
 
 
 def present(columns: dict[str, Any], X: Any) -> dict[str, list[str]]:
@@ -110,7 +131,7 @@ def has_missing(X: Any) -> bool:
 def parted(
     X: Any, y: np.ndarray, task: str, share: float, seed: int
 ) -> tuple[Any, Any, Any, Any]:
-    """A random part held out; of classes, some of each that has two rows or more."""
+    """A random part held out; of classes, some of each unless one has a single row."""
     from sklearn.model_selection import train_test_split
 
     n = len(y)
@@ -128,19 +149,23 @@ def parted(
     )
 
 
-def _target(y: np.ndarray, task: str) -> np.ndarray:
-    return y if task == CLASSIFICATION else y.astype(np.float64)
+def _check_parts(given: Given) -> None:
+    """Refuse rows and targets that do not go together."""
+    if (given.X_test is None) != (given.y_test is None):
+        raise ValueError("X_test and y_test must be given together, or neither.")
+    for names, X, y in (
+        ("X and y", given.X, given.y),
+        ("X_test and y_test", given.X_test, given.y_test),
+    ):
+        if X is not None and X.shape[0] != np.shape(y)[0]:
+            raise ValueError(
+                f"{names} must have as many rows; got {X.shape[0]} and "
+                f"{np.shape(y)[0]}."
+            )
 
 
 def _rows(X: Any) -> Any:
     return check_array(X, accept_sparse="csr", dtype=FLOATS)
-
-
-def _filled(X: Any, X_test: Any) -> tuple[Any, Any]:
-    from sklearn.impute import SimpleImputer
-
-    imputer = SimpleImputer(strategy="median", keep_empty_features=True).fit(X)
-    return imputer.transform(X), imputer.transform(X_test)
 
 
 def _left_out(X: Any, used: dict[str, str]) -> list[str]:

@@ -45,6 +45,7 @@ def run(contender: Contender, split: Split, seed: int, traced: bool = False) -> 
         fit_seconds = time.perf_counter() - start
         score = float(model.score(split.X_test, split.y_test))
     row_seconds = _predict_seconds(model, split.X_test) / split.X_test.shape[0]
+    row_seconds += split.before_seconds
     return Run(model, score, fit_seconds, row_seconds, peak())
 
 
@@ -59,12 +60,12 @@ def _predict_seconds(model: Any, X: Any) -> float:
 
 
 def kernel_error(contender: Contender, model: Any, split: Split) -> float | None:
-    """Of the map's kernel, where it has one to approximate."""
+    """Of the map's kernel on rows it has not seen, where it has one to approximate."""
     if contender.role == EXACT:
         return 0.0
     if contender.role != METHOD or contender.is_learned:
         return None
-    return metrics.kernel_error(model.features_, split.X_train, n_points=ERROR_ROWS)
+    return metrics.kernel_error(model.features_, split.X_test, n_points=ERROR_ROWS)
 
 
 def model_bytes(model: Any, split: Split) -> int:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import tempfile
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,7 +14,12 @@ from scipy import sparse
 
 from .._progress import Report, silent
 from .._random import Stream
-from ..estimators.search import Scaled, search_classes, search_numbers
+from ..estimators.search import (
+    Scaled,
+    guess_classes,
+    search_classes,
+    search_numbers,
+)
 from ..execution.sources import ArraySource
 from ..persistence import save
 from .code import Step, scaler_step
@@ -33,6 +40,7 @@ class Split:
     y_test: np.ndarray
     before: tuple[Step, ...] = ()  # what made these rows of the user's
     before_bytes: int = 0  # of that as a file
+    before_seconds: float = 0.0  # of that for a row
 
     @property
     def metric(self) -> str:
@@ -51,11 +59,14 @@ class Split:
     def scaled(self) -> Split:
         """Features divided by their standard deviations among the training rows."""
         scaler = standard_scaler(self.X_train).fit(self.X_train)
-        train, test = scaler.transform(self.X_train), scaler.transform(self.X_test)
-        before = (*self.before, scaler_step(self.X_train))
-        n_bytes = self.before_bytes + file_bytes(scaler)
+        test, seconds = timed(scaler.transform, self.X_test)
         return replace(
-            self, X_train=train, X_test=test, before=before, before_bytes=n_bytes
+            self,
+            X_train=scaler.transform(self.X_train),
+            X_test=test,
+            before=(*self.before, scaler_step(self.X_train)),
+            before_bytes=self.before_bytes + file_bytes(scaler),
+            before_seconds=self.before_seconds + seconds,
         )
 
 
@@ -65,6 +76,13 @@ class Bandwidth:
 
     gamma: float
     standardised: bool
+
+
+def timed(transform: Callable[[Any], Any], X: Any) -> tuple[Any, float]:
+    """Rows transformed, and seconds a row that it took."""
+    start = time.perf_counter()
+    found = transform(X)
+    return found, (time.perf_counter() - start) / max(X.shape[0], 1)
 
 
 def file_bytes(model: Any) -> int:
@@ -83,14 +101,27 @@ def standard_scaler(X: Any) -> Any:
 
 
 def find_bandwidth(split: Split, report: Report = silent) -> Bandwidth:
-    """γ and scaling by leave-one-out on 1000 training rows, as estimators do."""
-    X, y = split.X_train, split.y_train
+    """γ and scaling as estimators find theirs."""
+    if split.task != CLASSIFICATION:
+        return guess_bandwidth(split, report)
+    found, factor, _ = search_classes(*_coded(split), report)
+    return _rounded(found, factor)
+
+
+def guess_bandwidth(split: Split, report: Report = silent) -> Bandwidth:
+    """γ and scaling by leave-one-out on 1000 training rows."""
     if split.task == CLASSIFICATION:
-        classes, codes = np.unique(y, return_inverse=True)
-        rows = ArraySource(X, codes)
-        found: Scaled
-        found, factor, _ = search_classes(rows, len(classes), report)
-    else:
-        found, factor = search_numbers(X, np.asarray(y, dtype=np.float64), report)
+        return _rounded(*guess_classes(*_coded(split), report))
+    y = np.asarray(split.y_train, dtype=np.float64)
+    return _rounded(*search_numbers(split.X_train, y, report))
+
+
+def _coded(split: Split) -> tuple[ArraySource, int]:
+    """Training rows with numbers for classes, and how many classes there are."""
+    classes, codes = np.unique(split.y_train, return_inverse=True)
+    return ArraySource(split.X_train, codes), len(classes)
+
+
+def _rounded(found: Scaled, factor: float) -> Bandwidth:
     gamma = float(f"{found.gamma * factor:.{DIGITS}g}")
     return Bandwidth(gamma, found.divisor is not None)

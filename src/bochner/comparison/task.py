@@ -31,6 +31,7 @@ def task_of(y: Any, asked: str | None = None) -> str:
         return asked
     y = np.asarray(y)
     if y.dtype.kind not in "fiu":
+        _check_labels(y)
         return CLASSIFICATION
     if y.dtype.kind == "f" and not np.array_equal(y, np.round(y)):
         return REGRESSION
@@ -40,6 +41,36 @@ def task_of(y: Any, asked: str | None = None) -> str:
     few = len(counts) <= MOST_CLASSES or counts.max() <= BALANCE * counts.min()
     enough = len(counts) * ROWS_A_CLASS <= len(y)
     return CLASSIFICATION if few and enough else REGRESSION
+
+
+def _check_labels(y: np.ndarray) -> None:
+    """Refuse text of which most is different: it is no class."""
+    distinct = len({str(label) for label in y})
+    if distinct > max(2, len(y) / 2):
+        raise ValueError(
+            f"The target holds text, {y[0]!r} first, and {distinct} different ones in "
+            f"{len(y)} rows. If they are numbers, write them with decimal points; if "
+            "they are classes, say so (task classification)."
+        )
+
+
+def numeric(y: np.ndarray, task: str) -> np.ndarray:
+    """Targets as the task needs them: float64 for numbers."""
+    if task == CLASSIFICATION:
+        return y
+    try:
+        found = y.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"The target must be numbers for regression, and holds {y[0]!r} ({error}); "
+            "correct it, or take classification as task."
+        ) from error
+    if not np.isfinite(found).all():
+        raise ValueError(
+            "The target must be finite numbers; some are missing or infinite. Leave "
+            "those rows out."
+        )
+    return found
 
 
 def metric_of(task: str) -> str:

@@ -135,8 +135,9 @@ def _cells(table: Any, name: str, kind: str, file: str, start: int) -> Any:
         return cells.astype(object).to_numpy()
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise ValueError(
-            f"blocks: {file}, rows behind {start}: column {name!r} is not {kind}, as "
-            f"it was where the model was fitted ({error})."
+            f"blocks: {file}, rows behind {start}: column {name!r} is to be read as "
+            f"{kind}, and is not ({error}); correct it, or read it as another kind or "
+            "not at all where the model is fitted."
         ) from error
 
 

@@ -18,6 +18,10 @@ BLOCK_BYTES = 128 << 20
 """Bytes of a block of rows, about, at most."""
 
 
+ROWS_OF = "rows "
+"""What stands before the numbers of rows in a place."""
+
+
 class Item(NamedTuple):
     """A block as a source gives it, and where it comes from, for messages."""
 
@@ -90,10 +94,13 @@ class Blocks:
 
         def read() -> Iterator[Item]:
             for item in self.walk():
-                weight = item.weight
-                for part in cut(item.X, item.y, weight, rows):
+                for part in cut(item.X, item.y, item.weight, rows):
                     start = item.start + part.start
-                    yield part._replace(place=item.place, start=start)
+                    n = _num_samples(part.X)
+                    file, of_rows, _ = item.place.rpartition(ROWS_OF)
+                    rows_of = f"{file}{ROWS_OF}{start + 1} to {start + n}"
+                    place = rows_of if of_rows else item.place
+                    yield part._replace(place=place, start=start)
 
         return Blocks(read, self.once, self.about_rows)
 
@@ -178,7 +185,7 @@ def cut(X: Any, y: Any, weight: Any, rows: int | None) -> Iterator[Item]:
     take = X.iloc if hasattr(X, "iloc") else X
     for start in range(0, n, size):
         part = slice(start, start + size)
-        place = f"rows {start + 1} to {min(start + size, n)}"
+        place = f"{ROWS_OF}{start + 1} to {min(start + size, n)}"
         yield Item(take[part], _part(y, part), _part(weight, part), place, start)
 
 

@@ -28,7 +28,7 @@ def describe_model(model: Any, path: Any) -> dict[str, Any]:
     """Kind, task, classes, columns and map of a fitted model."""
     last = last_step(model)
     found: dict[str, Any] = {"model": type(last).__name__, "file": os.fspath(path)}
-    found["size"] = readable(os.path.getsize(path))
+    found["size"] = readable(os.path.getsize(os.path.expanduser(path)))
     classes = labels_of(model)
     if classes is not None:
         found["classes"] = [str(label) for label in classes]

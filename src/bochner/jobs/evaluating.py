@@ -11,7 +11,7 @@ import numpy as np
 
 from ..execution import Blocks
 from ..recommend.judging import Z
-from .using import labels_of, walked
+from .using import labels_of, told_of, walked
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,8 @@ class Evaluation:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
-        kept = {k: v for k, v in asdict(self).items() if v is not None}
+        found = asdict(self) | {"interval": self.interval}
+        kept = {k: v for k, v in found.items() if v is not None}
         if self.accuracy is None:
             kept.pop("classes")
         return kept
@@ -63,7 +64,7 @@ def evaluate(
     for item in walked(source):
         if item.y is None:
             raise ValueError("evaluate: there is no target; name it with --target.")
-        judge.add(np.asarray(item.y), model.predict(item.X))
+        judge.add(np.asarray(item.y), told_of(item, model.predict))
         read(item.X.shape[0])
     if not judge.n_rows:
         raise ValueError("evaluate: there are no rows.")

@@ -12,7 +12,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
 from ..comparison.data import has_missing
-from ..comparison.task import CLASSIFICATION, task_of
+from ..comparison.task import numeric, task_of
 from ..execution import Blocks
 from ..preprocessing import kinds
 from .doubts import doubts
@@ -65,7 +65,7 @@ def fit(
     learning = replace(learning, checkpoint=None)  # nothing to go on with: it is short
     model = _assembled(steps, learning.estimator(task))
     say(f"fitting on {len(y):,} rows")
-    model.fit(X, _target(y, task))
+    model.fit(X, numeric(np.asarray(y), task))
     return Fitted(model, task, len(y), False, _notes(X, steps, learning))
 
 
@@ -92,7 +92,7 @@ def _streamed(source: Blocks, learning: Learning, say: Callable[[str], None]) ->
     if encode is not None:
         stream = source.cut(ENCODED_ROWS).transformed(encode.transform)
     estimator = learning.estimator(task)
-    estimator = _learned(estimator, rows, _target(y, task), stream, say)
+    estimator = _learned(estimator, rows, numeric(np.asarray(y), task), stream, say)
     return Fitted(
         _assembled(steps, estimator), task, n_rows, True, _notes(X, steps, learning)
     )
@@ -116,10 +116,6 @@ def _learned(
 
 def _assembled(steps: list[tuple[str, Any]], estimator: Any) -> Any:
     return Pipeline([*steps, ("model", estimator)]) if steps else estimator
-
-
-def _target(y: Any, task: str) -> Any:
-    return y if task == CLASSIFICATION else np.asarray(y, dtype=np.float64)
 
 
 def _check_target(y: Any) -> None:

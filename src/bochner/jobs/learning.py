@@ -15,7 +15,7 @@ from ..comparison.setting import standard_scaler
 from ..comparison.task import CLASSIFICATION
 from ..estimators import KernelClassifier, KernelRegressor
 from ..methods import METHODS
-from ..preprocessing import for_table
+from ..preprocessing import for_table, median_filler
 
 DEFAULT_LOSS, STREAM_LOSS = "hinge", "squared"
 
@@ -95,10 +95,7 @@ class Learning:
                 "rows have none."
             )
         elif gaps and not sparse.issparse(X):
-            from sklearn.impute import SimpleImputer
-
-            filler = SimpleImputer(strategy="median", keep_empty_features=True)
-            steps.append(("missing", filler))
+            steps.append(("missing", median_filler()))
         if self.standardise:
             steps.append(("scale", standard_scaler(X)))
         return steps

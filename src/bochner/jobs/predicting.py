@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from .._atomic import new_file
 from ..execution import Blocks
-from .using import labels_of, last_step, walked
+from .using import labels_of, last_step, told_of, walked
 
 
 def columns_of(model: Any, X: Any, probabilities: bool = False) -> dict[str, Any]:
@@ -19,7 +20,6 @@ def columns_of(model: Any, X: Any, probabilities: bool = False) -> dict[str, Any
         return _numbers(model, X)
     found: dict[str, Any] = {"prediction": model.predict(X)}
     if probabilities:
-        _check_probabilities(model)
         S, word = model.predict_proba(X), "probability"
     else:
         S, word = np.asarray(model.decision_function(X)), "score"
@@ -60,9 +60,12 @@ def stream_predictions(
     import pyarrow as pa
     from pyarrow import csv
 
+    if probabilities:
+        _check_probabilities(model)
+    of_rows = partial(columns_of, model, probabilities=probabilities)
     writer, n_rows = None, 0
     for item in walked(source):
-        table = pa.table(columns_of(model, item.X, probabilities))
+        table = pa.table(told_of(item, of_rows))
         if writer is None:
             writer = csv.CSVWriter(file, table.schema)
         writer.write_table(table)

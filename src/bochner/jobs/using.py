@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -47,6 +47,11 @@ def rows_for(model: Any, source: str, target: str | None, supervised: bool) -> B
             f"The model was fitted on a table with the columns {', '.join(wanted)}; "
             f"{data.name} is not a table."
         )
+    if data.is_table and not wanted:
+        raise ValueError(
+            f"The model was fitted on arrays without names of columns, and {data.name} "
+            "is a table; give an array (npy, npz, svmlight), or fit on a table."
+        )
     found = data.test or data.blocks
     found = found.cut(PREDICTED_ROWS)
     return found if data.is_table else found.transformed(_as_wide_as(model))
@@ -78,6 +83,14 @@ def walked(source: Blocks) -> Iterator[Item]:
     for item in source.walk():
         if item.X.shape[0]:
             yield item
+
+
+def told_of(item: Item, use: Callable[[Any], Any]) -> Any:
+    """What `use` makes of a block's rows; errors say which those are."""
+    try:
+        return use(item.X)
+    except ValueError as error:
+        raise ValueError(f"{item.place}: {error}") from error
 
 
 def labels_of(model: Any) -> np.ndarray | None:

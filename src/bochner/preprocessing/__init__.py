@@ -6,6 +6,6 @@ estimator in a Pipeline; `readers` are its parts that take cells of any form, wh
 """
 
 from .readers import DateParts, Numbers, Texts
-from .tables import for_table, kinds
+from .tables import for_table, kinds, median_filler
 
-__all__ = ["DateParts", "Numbers", "Texts", "for_table", "kinds"]
+__all__ = ["DateParts", "Numbers", "Texts", "for_table", "kinds", "median_filler"]

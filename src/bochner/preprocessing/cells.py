@@ -88,8 +88,16 @@ def floats(column: Any, name: str) -> np.ndarray:
     """Numbers in any form as float64, NaN where missing."""
     cells = exact(column)
     if cells.dtype.kind in "biuf":
-        return cells.astype(np.float64)
-    return _each(cells, name, _float, "Numbers", "a number")
+        found = cells.astype(np.float64)
+    else:
+        found = _each(cells, name, _float, "Numbers", "a number")
+    infinite = np.flatnonzero(np.isinf(found))
+    if len(infinite):
+        raise ValueError(
+            f"Numbers: column {name!r}, row {infinite[0] + 1} of these is infinite; "
+            "correct it, or make it None if it is unknown."
+        )
+    return found
 
 
 def _float(cell: Any) -> float:
@@ -189,7 +197,7 @@ def _each(
             found.append(read(cell))
         except (TypeError, ValueError, OverflowError):
             raise ValueError(
-                f"{part}: column {name!r}, row {i + 1} (the first is 1) holds {cell!r},"
-                f" which is not {what}; correct it, or make it None if it is unknown."
+                f"{part}: column {name!r}, row {i + 1} of these holds {cell!r}, which "
+                f"is not {what}; correct it, or make it None if it is unknown."
             ) from None
     return np.array(found)

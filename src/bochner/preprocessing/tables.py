@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import datetime
-import difflib
 from collections.abc import Callable, Iterable
 from decimal import Decimal
 from typing import Any
 
 import numpy as np
 
+from ..execution.tables import listed, near
 from .cells import are_missing, columns_of, exact, is_frame
 from .readers import DateParts, Numbers, Texts
 
@@ -38,7 +38,8 @@ def for_table(
 
     - numbers and truth values: missing ones become the median, then standardised;
     - text, objects and categories: one-hot codes of at most 64 categories, missing
-      cells being one of them; categories never seen count as rare ones;
+      cells being one of them where there are any; categories never seen count as rare
+      ones, or where none are rare as none;
     - dates: year, month, day, weekday and hour, as numbers.
 
     Columns without any value are left out. Columns are found by name, so that later
@@ -128,14 +129,21 @@ def kinds(columns: Any) -> dict[str, str]:
     return found
 
 
-def _of_numbers(reader: type = Numbers) -> Any:
+def median_filler() -> Any:
+    """Medians in place of what is missing, unfitted.
+
+    Empty columns are kept: one may be empty in a fold, and have values in the next.
+    """
     from sklearn.impute import SimpleImputer
+
+    return SimpleImputer(strategy="median", keep_empty_features=True)
+
+
+def _of_numbers(reader: type = Numbers) -> Any:
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    # kept: a column may be empty in one fold, and have values in the next
-    filled = SimpleImputer(strategy="median", keep_empty_features=True)
-    return make_pipeline(reader(), filled, StandardScaler())
+    return make_pipeline(reader(), median_filler(), StandardScaler())
 
 
 def _of_dates() -> Any:
@@ -185,12 +193,9 @@ def _told(names: list[str], given: dict[str, Iterable[str]]) -> dict[str, str]:
     for kind, chosen in given.items():
         for name in [chosen] if isinstance(chosen, str) else chosen:
             if name not in names:
-                near = difflib.get_close_matches(str(name), names, n=1)
-                perhaps = f" (perhaps {near[0]!r})" if near else ""
                 raise ValueError(
                     f"for_table: {kind} names {name!r}, and there is no such column"
-                    f"{perhaps}; columns are {', '.join(map(repr, names[:12]))}"
-                    f"{', …' * (len(names) > 12)}."
+                    f"{near(str(name), names)}; columns are {listed(names)}."
                 )
             if told.setdefault(name, kind) != kind:
                 raise ValueError(

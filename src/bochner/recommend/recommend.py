@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from .._random import Stream
-from .._validation import check_count, check_option
+from .._validation import check_option, check_seed
 from ..comparison import measuring
-from ..comparison.compare import Progress, checked_names
+from ..comparison.compare import Progress, checked_names, checked_sizes
 from ..comparison.contenders import Contender
 from ..comparison.data import Given, parted, prepared
 from ..comparison.exact import exact_machine
 from ..comparison.measuring import run
-from ..comparison.setting import Split, find_bandwidth
+from ..comparison.setting import Split, guess_bandwidth
 from ..comparison.task import CLASSIFICATION
 from ..linear.losses import LOSSES
 from .judging import accuracy_interval, r2_interval
 from .results import Interval, Recommendation, Trial
 from .search import Search
-from .space import default_sizes, lines
+from .space import FACTORS, Line, default_sizes, lines
 from .targets import Target
 
 CHOOSING_SHARE = 0.25
@@ -34,6 +36,7 @@ CUTS, ENOUGH_ROWS = 3, 2500
 """Where rows to choose by are fewer than enough, they are drawn anew: so many times."""
 
 EXACT_ROWS = 4000
+FEWEST_ROWS = 10
 
 
 def recommend(
@@ -54,10 +57,11 @@ def recommend(
 ) -> Recommendation:
     """Search methods, sizes and bandwidths for the best model that meets a target.
 
-    Every method with five bandwidths is fitted on about 1000 rows; the better quarter
-    goes on to three times as many, and so on, until at most three are fitted on all and
-    tried at smaller sizes. A fifth of the rows (at most 5000) is kept for choosing.
-    Another fifth has no part in the search, and tells what to expect of the choice.
+    One method with five bandwidths and all others with the best two of those are
+    fitted on about 1000 rows; the better quarter goes on to three times as many, and so
+    on, until at most three are fitted on all and tried at smaller sizes. A fifth of the
+    rows (at most 5000) is kept for choosing. Another fifth has no part in the search,
+    and tells what to expect of the choice.
     Where the fastest model is asked for, the clock has a say in which that is.
 
     Parameters
@@ -125,28 +129,29 @@ def recommend_rows(
     progress: Progress,
     random_state: int,
     columns: dict[str, Any] | None = None,
+    tried: Callable[[Trial], None] = lambda trial: None,
 ) -> Recommendation:
-    """`recommend` for rows that are given, of which test rows are left alone."""
+    """`recommend` for rows that are given; `tried` is told every trial at once.
+
+    Test rows that come with the data are left alone.
+    """
     start = time.perf_counter()
     target = Target(within, kernel_error, microseconds, megabytes)
     given = replace(given, X_test=None, y_test=None)
     check_option("recommend", "loss", loss, tuple(LOSSES))
+    check_seed("recommend", random_state)
     names = checked_names("recommend", methods)
+    _check_rows(given)
     whole, summary = prepared(given, task, columns or {}, random_state)
-    bandwidth = find_bandwidth(whole)
+    bandwidth = guess_bandwidth(whole)
     whole = whole.scaled() if bandwidth.standardised else whole
-    split, *more = _cuts(whole, random_state)
-    search = Search(split, more, target, random_state, progress)
-    asked = _checked_sizes(sizes, whole.X_train.shape[0])
-    finalists = search.finalists(lines(names, asked, bandwidth.gamma, loss))
-    last = [trial for line in finalists for trial in search.ladder(line)]
-    if not last:
-        raise ValueError(
-            f"recommend: no method could be fitted on these rows: {search.refused}"
-        )
-    reference = (
-        _exact_score(search.split, bandwidth.gamma) if within is not None else None
-    )
+    asked = _sizes(sizes, whole.X_train.shape[0])
+    # errors are compared of one kernel: the wider, the smaller they are
+    factors = FACTORS if kernel_error is None else (1.0,)
+    cuts = _cuts(whole, random_state)
+    search = Search(cuts[0], cuts[1:], target, random_state, progress, tried)
+    last = _last_trials(search, lines(names, asked, bandwidth.gamma, loss, factors))
+    reference = None if within is None else _exact_score(cuts, bandwidth.gamma)
     chosen, met = _choice(last, target, reference)
     judged = _judged(chosen.contender, whole, random_state)
     return Recommendation(
@@ -179,6 +184,31 @@ class Judged:
     model_bytes: int
 
 
+def _sizes(sizes: Iterable[int] | None, n_rows: int) -> list[int]:
+    if sizes is None:
+        return default_sizes(n_rows)
+    return checked_sizes("recommend", sizes)
+
+
+def _last_trials(search: Search, every: list[Line]) -> list[Trial]:
+    """Those on all rows, among which the choice is made."""
+    found = [t for line in search.finalists(every) for t in search.ladder(line)]
+    if not found:
+        raise ValueError(
+            f"recommend: no method could be fitted on these rows: {search.refused}"
+        )
+    return found
+
+
+def _check_rows(given: Given) -> None:
+    n = np.shape(given.y)[0]
+    if n < FEWEST_ROWS:
+        raise ValueError(
+            f"recommend: to learn from, to choose by and to judge on, at least "
+            f"{FEWEST_ROWS} rows are needed; got {n}."
+        )
+
+
 def _cuts(whole: Split, seed: int) -> list[Split]:
     """The rows cut in two, to learn from and to choose by, and again where few."""
     first = choosing(whole, seed)
@@ -193,26 +223,25 @@ def choosing(whole: Split, seed: int) -> Split:
     parts = parted(whole.X_train, whole.y_train, whole.task, share, seed)
     X, X_held, y, y_held = parts
     order = Stream(seed).child("rungs").permutation(len(y))
-    return Split(whole.task, X[order], y[order], X_held, y_held)
+    return replace(
+        whole, X_train=X[order], y_train=y[order], X_test=X_held, y_test=y_held
+    )
 
 
-def _checked_sizes(sizes: Iterable[int] | None, n_rows: int) -> list[int]:
-    found = default_sizes(n_rows) if sizes is None else sorted(set(sizes))
-    for size in found:
-        check_count("recommend", "sizes", size)
-    if not found:
-        raise ValueError("recommend: sizes must name at least one number of columns.")
-    return found
+def _exact_score(cuts: list[Split], gamma: float) -> float | None:
+    """Of the exact machine on some rows, a mean over cuts as trials are.
 
-
-def _exact_score(split: Split, gamma: float) -> float | None:
-    """Of the exact machine on some rows; None where it cannot be had."""
-    rows = split.first(EXACT_ROWS)
-    try:
-        machine = exact_machine(split.task, gamma).fit(rows.X_train, rows.y_train)
-    except ValueError:
-        return None  # as where a class has too few rows
-    return float(machine.score(split.X_test, split.y_test))
+    None where it cannot be had.
+    """
+    scores = []
+    for split in cuts:
+        rows = split.first(EXACT_ROWS)
+        try:
+            machine = exact_machine(split.task, gamma).fit(rows.X_train, rows.y_train)
+        except ValueError:
+            return None  # as where a class has too few rows
+        scores.append(machine.score(split.X_test, split.y_test))
+    return float(np.mean(scores))
 
 
 def _choice(

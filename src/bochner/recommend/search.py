@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
@@ -25,6 +26,9 @@ KEPT = 4
 
 FINALISTS = 3
 """Lines that are fitted on all rows."""
+
+SCOUT = "nystroem"
+"""The method that bandwidths are tried with first."""
 
 LINES_A_METHOD = 2
 """Bandwidths of one method that go on: neighbours tell the same."""
@@ -50,6 +54,8 @@ class Search:
     seed : int
     step : callable
         Told what is tried, how many are done and about how many there are.
+    tried : callable
+        Told every trial.
     """
 
     split: Split
@@ -57,12 +63,14 @@ class Search:
     target: Target
     seed: int
     step: Step = lambda what, done, total: None
+    tried: Callable[[Trial], None] = lambda trial: None
     trials: list[Trial] = field(default_factory=list)
     refused: str = ""  # why the last that could not be fitted was not
 
     def finalists(self, lines: list[Line]) -> list[Line]:
         """The lines that are left after all rungs but the last, which has all rows."""
         rungs = _rungs(self.split.X_train.shape[0])
+        lines = self._scouted(lines, rungs[0])
         total = _about(len(lines), rungs)
         for n_rows in rungs:
             if len(lines) <= FINALISTS:
@@ -76,6 +84,31 @@ class Search:
             n_kept = FINALISTS if last else max(FINALISTS, len(lines) // KEPT)
             lines = self._kept(found, n_kept)
         return lines
+
+    def _scouted(self, lines: list[Line], n_rows: int) -> list[Line]:
+        """Lines of the bandwidths that do best with one method, and all of that.
+
+        Bandwidths are of the kernel, which most methods share. The scout comes nearest
+        to the exact kernel, as the others do with more columns.
+        """
+        counts = Counter(line.method for line in lines)
+        many = [method for method, n in counts.items() if n > LINES_A_METHOD]
+        if len(many) < 2:
+            return lines
+        scout = SCOUT if SCOUT in many else many[0]
+        found = [
+            (trial, line.gamma)
+            for line in lines
+            if line.method == scout
+            and (trial := self._trial(line.up_to(n_rows // SIZE_SHARE), n_rows, None))
+        ]
+        found.sort(key=lambda pair: self.target.rank(pair[0]))
+        best = {gamma for _, gamma in found[:LINES_A_METHOD]}
+        return [
+            line
+            for line in lines
+            if line.gamma in best or line.method == scout or line.method not in many
+        ]
 
     def _kept(self, found: list[tuple[Line, Trial]], n_kept: int) -> list[Line]:
         """The best lines, cheap enough where any are, and not all of one method."""
@@ -129,6 +162,7 @@ class Search:
             self.refused = str(reason)
             return None
         self.trials.append(trial)
+        self.tried(trial)
         return trial
 
     def _measured(self, contender: Contender, splits: list[Split]) -> Trial:

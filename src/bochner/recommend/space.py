@@ -47,14 +47,17 @@ def default_sizes(n_rows: int) -> list[int]:
 
 
 def lines(
-    names: Iterable[str], sizes: list[int], gamma: float, loss: str
+    names: Iterable[str],
+    sizes: list[int],
+    gamma: float,
+    loss: str,
+    factors: tuple[float, ...] = FACTORS,
 ) -> list[Line]:
     """Every method with every bandwidth."""
     found = []
     for name in names:
         few = [size for size in sizes if name not in FEW or size <= MOST_OF_FEW]
-        factors = (1.0,) if name in WITHOUT_BANDWIDTH else FACTORS
-        for factor in factors:
+        for factor in (1.0,) if name in WITHOUT_BANDWIDTH else factors:
             width = float(f"{gamma * factor:.3g}")
             found.append(Line(name, width, tuple(few or sizes[:1]), loss))
     return found

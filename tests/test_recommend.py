@@ -133,8 +133,9 @@ def test_no_method_fills_all_places():
         tried = Trial(line.at(4), 10, score, None, 1.0, 1.0, 1)
         search.trials.append(tried)
         found.append((line, tried))
-    kept = search._kept(found, 3)
+    kept = search._kept(found, 3, lambda line: line.method, 2)
     assert [line.method for line in kept] == ["rff", "rff", "orf"]
+    assert [line.gamma for line in search._kept(found, 3, lambda o: o.family, 1)] == [1]
     assert [t.kept for t in search.trials] == [True, True, False, True]
 
 

@@ -13,6 +13,7 @@ from .fit import fit
 from .info import info
 from .models import evaluate, export, predict
 from .recommend import recommend
+from .reproduce import reproduce_papers
 
 app = typer.Typer(
     name="bochner",
@@ -27,6 +28,7 @@ app = typer.Typer(
 )
 for command in (compare, recommend, fit, predict, evaluate, export, info, bench):
     app.command()(command)
+app.command("reproduce")(reproduce_papers)
 
 
 def _version(asked: bool) -> None:

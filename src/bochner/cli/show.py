@@ -14,6 +14,7 @@ from ..comparison.results import METHOD, Comparison, Entry, Spread
 from ..execution.memory import readable
 from ..jobs.evaluating import Evaluation
 from ..recommend.results import Recommendation
+from ..reproduce import BEATEN, MISSED, PAPERS, Reproduction
 
 MOST_TRIALS = 12
 NOTHING = "-"
@@ -187,3 +188,32 @@ def evaluation_tables(found: Evaluation) -> list[Table]:
         )
         table.add_row(plain(one.label), f"{one.n_rows:,}", *shares)
     return [facts(f"{found.n_rows:,} rows", rows), table]
+
+
+STATUS_STYLES = {BEATEN: "green", MISSED: "yellow"}
+
+
+def reproduction_tables(found: Reproduction) -> list[Table]:
+    """A table for every one of a paper's, reasons under what is missed; a count."""
+    titles = list(dict.fromkeys(cell.table for cell in found.cells))
+    tables = []
+    for title in titles:
+        heading = f"{PAPERS[title.paper].TITLE}\n{title.title}"
+        table = Table(title=plain(heading), box=box.SIMPLE_HEAD, title_justify="left")
+        table.add_column("cell")
+        for head in ("theirs", "ours"):
+            table.add_column(head, justify="right", no_wrap=True)
+        table.add_column(f"{title.what} ({title.better} is better)")
+        for cell in found.cells:
+            if cell.table == title:
+                style = STATUS_STYLES.get(cell.status)
+                said = cell.status
+                if cell.status == MISSED and cell.reason:
+                    said += f": {cell.reason}"
+                shown = (f"{value:.4g}" for value in (cell.theirs, cell.ours))
+                table.add_row(plain(cell.cell), *shown, plain(said), style=style)
+        tables.append(table)
+    counts = ((status, str(n)) for status, n in found.counts().items())
+    kind = "quick" if found.quick else "full"
+    said = f"{len(found.cells)} cells, {kind} run, {seconds(found.seconds)}"
+    return [*tables, facts(said, counts)]

@@ -25,7 +25,8 @@ KEPT = 4
 """One line in so many goes on to the next rung."""
 
 FINALISTS = 3
-"""Lines that are fitted on all rows."""
+"""Lines that are fitted on all rows, each of another family: few rows tell little of
+how methods that learn from many will do."""
 
 SCOUT = "nystroem"
 """The method that bandwidths are tried with first."""
@@ -80,9 +81,10 @@ class Search:
                 trial = self._trial(line.up_to(n_rows // SIZE_SHARE), n_rows, total)
                 if trial is not None:
                     found.append((line, trial))
-            last = n_rows == rungs[-1]
-            n_kept = FINALISTS if last else max(FINALISTS, len(lines) // KEPT)
-            lines = self._kept(found, n_kept)
+            if n_rows == rungs[-1]:
+                return self._kept(found, FINALISTS, lambda line: line.family, 1)
+            n_kept = max(FINALISTS, len(lines) // KEPT)
+            lines = self._kept(found, n_kept, lambda line: line.method, LINES_A_METHOD)
         return lines
 
     def _scouted(self, lines: list[Line], n_rows: int) -> list[Line]:
@@ -110,15 +112,21 @@ class Search:
             if line.gamma in best or line.method == scout or line.method not in many
         ]
 
-    def _kept(self, found: list[tuple[Line, Trial]], n_kept: int) -> list[Line]:
-        """The best lines, cheap enough where any are, and not all of one method."""
+    def _kept(
+        self,
+        found: list[tuple[Line, Trial]],
+        n_kept: int,
+        kind: Callable[[Line], str],
+        most: int,
+    ) -> list[Line]:
+        """The best lines, cheap enough where any are, at most so many of a kind."""
         cheap = [pair for pair in found if self.target.is_cheap_enough(pair[1])]
         kept: list[Line] = []
         for line, trial in sorted(
             cheap or found, key=lambda pair: self.target.rank(pair[1])
         ):
-            same = [other for other in kept if other.method == line.method]
-            if len(same) < LINES_A_METHOD and len(kept) < n_kept:
+            same = [other for other in kept if kind(other) == kind(line)]
+            if len(same) < most and len(kept) < n_kept:
                 kept.append(line)
                 self.trials[self.trials.index(trial)] = replace(trial, kept=True)
         return kept

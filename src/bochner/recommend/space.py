@@ -20,6 +20,16 @@ MOST_OF_FEW = 1024
 """Methods made for few columns, which take long for many."""
 
 
+FAMILIES = {
+    "nystroem": "landmarks",
+    "maxout": "maxout",
+    "maxout_codes": "maxout",
+    "compact": "learned",
+    "compact_circulant": "learned",
+}
+"""Methods of other kinds than random features of the kernel, which all do alike."""
+
+
 @dataclass(frozen=True)
 class Line:
     """A method with a bandwidth, at any of its sizes (ascending)."""
@@ -28,6 +38,10 @@ class Line:
     gamma: float
     sizes: tuple[int, ...]
     loss: str
+
+    @property
+    def family(self) -> str:
+        return FAMILIES.get(self.method, "random")
 
     def at(self, size: int) -> Contender:
         return Contender(self.method, METHOD, size, self.gamma, self.loss)

@@ -4,6 +4,6 @@
 entries, `finding` says in words what came out; `page` puts them into the template.
 """
 
-from .page import check_installed, page, write
+from .page import check_installed, page, rendered, write
 
-__all__ = ["check_installed", "page", "write"]
+__all__ = ["check_installed", "page", "rendered", "write"]

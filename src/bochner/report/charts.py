@@ -246,10 +246,10 @@ def _layout(x: Axis, y: Axis, data: list[Trace]) -> dict[str, Any]:
 
 def _axis(axis: Axis, values: list[float]) -> dict[str, Any]:
     found: dict[str, Any] = {"title": {"text": axis.title}, "automargin": True}
-    return found | {"type": "log"} | _log_ticks(values) if axis.log else found
+    return found | {"type": "log"} | log_ticks(values) if axis.log else found
 
 
-def _log_ticks(values: list[float]) -> dict[str, Any]:
+def log_ticks(values: list[float]) -> dict[str, Any]:
     """Ticks with all their digits, where Plotly would write a small 2 and 5."""
     first = math.floor(math.log10(min(values, default=1))) - 1
     last = math.ceil(math.log10(max(values, default=1))) + 1

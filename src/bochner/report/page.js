@@ -88,7 +88,7 @@
 
   if (figures.length) {
     const chips = all("[data-chip]");
-    document.querySelector(".chips").hidden = false;
+    for (const bar of all(".chips")) bar.hidden = false;
     for (const chip of chips) {
       chip.addEventListener("click", () => {
         press(chip, chip.getAttribute("aria-pressed") !== "true");

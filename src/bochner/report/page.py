@@ -40,6 +40,14 @@ def page(comparison: Comparison) -> str:
     """A comparison as HTML: charts, a table to sort, the data and how to repeat it.
 
     About 5 MB, most of it Plotly's. Needs the extra: `pip install bochner[report]`.
+    """
+    content = _content(comparison)
+    return rendered(_file("template.html.j2"), charts(comparison), content)
+
+
+def rendered(template: str, drawn: list[Chart], content: dict[str, Any]) -> str:
+    """A template with charts and the look of the report, as one page.
+
     Names from the data are shown as text, whatever is in them; the page may run only
     the scripts that were put into it here, and load nothing.
     """
@@ -51,10 +59,13 @@ def page(comparison: Comparison) -> str:
         lstrip_blocks=True,
     )
     safe = jinja2.filters.Markup  # our own files, and JSON without tags
-    script, drawn = _file("page.js"), charts(comparison)
-    shown = environment.from_string(_file("template.html.j2")).render(
-        _content(comparison),
+    script, now = _file("page.js"), datetime.now().astimezone()
+    shown = environment.from_string(template).render(
+        content,
         charts=drawn,
+        count=text.count,
+        made=now.isoformat(timespec="seconds"),
+        made_shown=f"{now.day} {now:%B %Y, %H:%M %Z}",
         policy=_policy(library, script),
         css=safe(_file("style.css")),
         library=safe(library),
@@ -86,7 +97,7 @@ def _extras() -> tuple[Any, str]:
 
 def _content(comparison: Comparison) -> dict[str, Any]:
     """All that the template shows, charts aside."""
-    found, now = measured(comparison), datetime.now().astimezone()
+    found = measured(comparison)
     return {
         "comparison": comparison,
         "data": comparison.data,
@@ -100,11 +111,8 @@ def _content(comparison: Comparison) -> dict[str, Any]:
         "classes": tables.classes(comparison),
         "columns": comparison.data.columns[: tables.MAX_COLUMNS],
         "took": text.seconds(comparison.seconds),
-        "count": text.count,
         "percent": text.percent,
         "version": comparison.environment.get("bochner", __version__),
-        "made": now.isoformat(timespec="seconds"),
-        "made_shown": f"{now.day} {now:%B %Y, %H:%M %Z}",
     }
 
 

@@ -69,7 +69,7 @@ def styles(comparison: Comparison) -> dict[str, Style]:
     baselines = [name for name, role in roles.items() if role != METHOD]
     methods = [name for name, role in roles.items() if role == METHOD]
     found = {name: _baseline(roles[name], i) for i, name in enumerate(baselines)}
-    return found | {name: _method(i) for i, name in enumerate(methods)}
+    return found | {name: series_style(i) for i, name in enumerate(methods)}
 
 
 def _baseline(role: str, i: int) -> Style:
@@ -78,7 +78,7 @@ def _baseline(role: str, i: int) -> Style:
     return Style("ink", BASELINE_SHAPES.get(role, "bowtie") + suffix, dash)
 
 
-def _method(i: int) -> Style:
+def series_style(i: int) -> Style:
     """The i-th: 7 colours and 16 symbols have no common factor, so 112 differ."""
     suffix = "-open" if i // len(METHOD_SHAPES) % 2 else ""
     shape = METHOD_SHAPES[i % len(METHOD_SHAPES)]

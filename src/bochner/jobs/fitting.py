@@ -20,7 +20,7 @@ from .gathering import gathered, sampled
 from .learning import STREAM_LOSS, Learning
 from .opening import Data
 
-STREAM_MEMORY = "256 MiB"
+STREAM_MEMORY = "128 MiB"
 """Budget of a fit that streams, where none is given."""
 
 ENCODED_ROWS = 8192

@@ -58,7 +58,14 @@ def test_slack_of_rows_holds_19_times_in_20():
 
 def test_slack_of_draws():
     assert draw_slack([1.0], fallback=0.3) == 0.3
-    assert draw_slack([1.0, 3.0]) == pytest.approx(2 * 2**0.5 * 1.5**0.5)
+    # the t of one degree of freedom that holds as often as two deviations: 13.97
+    assert draw_slack([1.0, 3.0]) == pytest.approx(13.97 * 2**0.5 * 1.5**0.5, rel=1e-3)
+    rng = np.random.default_rng(0)
+    held = [
+        abs(draws.mean() - rng.normal()) <= draw_slack(list(draws))
+        for draws in rng.normal(size=(4000, 5))
+    ]
+    assert abs(np.mean(held) - 0.9545) < 4.9 * 0.0033  # α = 1e-6
 
 
 def test_some_rows_are_a_part():

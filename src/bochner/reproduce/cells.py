@@ -6,6 +6,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+from scipy.stats import norm
+from scipy.stats import t as student_t
 
 HIGHER, LOWER = "higher", "lower"
 REACHED, BEATEN, MISSED = "reached", "beaten", "missed"
@@ -123,12 +125,22 @@ def rows_slack(percent: float, n_rows: int, deviation: float = 0.0) -> float:
     return DEVIATIONS * max(100 * float(np.sqrt(p * (1 - p) / n_rows)), deviation)
 
 
-def draw_slack(values: list[float], fallback: float = 0.0) -> float:
-    """Chance's share in a mean over draws beside a figure of one draw.
+def draw_slack(values: list[float], fallback: float = 0.0, n_theirs: int = 1) -> float:
+    """Chance's share in a mean over our draws beside one over theirs.
 
-    Two deviations of their difference, s √(1 + 1/n); of one draw, what is given.
+    s √(1/n + 1/n′) times the quantile of Student's t that holds as often as two
+    deviations; of one draw, what is given.
     """
     n = len(values)
     if n < 2:
         return fallback
-    return DEVIATIONS * float(np.std(values, ddof=1) * np.sqrt(1 + 1 / n))
+    quantile = student_t.ppf(norm.cdf(DEVIATIONS), n - 1)
+    deviation = np.std(values, ddof=1) * np.sqrt(1 / n + 1 / n_theirs)
+    return float(quantile * deviation)
+
+
+def said_of_draws(values: list[float]) -> str:
+    """How far apart draws are, as a reason."""
+    if len(values) < 2:
+        return "one draw of a random map"
+    return f"{len(values)} draws are between {min(values):.4g} and {max(values):.4g}"

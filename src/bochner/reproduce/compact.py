@@ -34,7 +34,7 @@ CIRCULANT = {
 }
 FILES = {"cifar": "cifar10_20k"}
 SEEDS = 5
-QUICK_ROWS = {"mnist": 15_000, "cifar": 5000}
+QUICK_ROWS = {"mnist": 6000, "cifar": 3000}
 STANDARDISED = ("magic04", "covtype")
 BANDWIDTHS = 4.0 ** np.arange(-3, 3)
 """γ of random features, as multiples of the rule "scale"."""

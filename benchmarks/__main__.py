@@ -1,18 +1,24 @@
-"""`python -m benchmarks transform`: run one benchmark, or all."""
+"""`python -m benchmarks transform`: run one benchmark, or all.
+
+`python -m benchmarks readme` writes what `peers` has measured into README.md.
+"""
 
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from . import (
     auto,
+    command_line,
     compact,
     compact_speed,
     compression,
-    compressive,
     error,
     learners,
     maxout,
+    peer_run,
+    readme,
     recommend,
     scale,
     scaling,
@@ -32,22 +38,29 @@ BENCHMARKS = {
     "auto": auto.run,
     "startup": startup.run,
     "compression": compression.run,
-    "compressive": compressive.run,
     "maxout": maxout.run,
     "recommend": recommend.run,
+    "command_line": command_line.run,
     "compact": compact.run,
     "compact_speed": compact_speed.run,
     "learners": learners.run,
     "scale": scale.run,
     "serving": serving.run,
+    "peers": peer_run.run,
 }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("name", choices=[*BENCHMARKS, "all"])
+    parser.add_argument("name", choices=[*BENCHMARKS, "all", "readme"])
     parser.add_argument("--quick", action="store_true", help="small and rough")
+    parser.add_argument(
+        "--results", type=Path, default=readme.RESULTS, help="of peers, for readme"
+    )
     arguments = parser.parse_args()
+    if arguments.name == "readme":
+        readme.rewrite(results=arguments.results)
+        return
     names = BENCHMARKS if arguments.name == "all" else [arguments.name]
     for name in names:
         BENCHMARKS[name](quick=arguments.quick)

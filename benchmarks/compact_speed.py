@@ -59,7 +59,7 @@ def beside_torch(passes: int = PASSES) -> None:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "rows.npz"
         np.savez(path, X=data.X_train, y=data.y_train)
-        peers = worker("torch", "torch_worker.py", [path, M, BATCH, RATE])
+        peers = worker("torch", "torch_worker", [path, M, BATCH, RATE])
         with peers as peer:
             for number in range(1, passes + 1):
                 ours, theirs = next(step), peer() if peer else np.nan

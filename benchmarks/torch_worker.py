@@ -1,7 +1,8 @@
 """Runs inside PyTorch's own environment: one pass of learning for every line read.
 
-Usage: python torch_worker.py ROWS.npz M BATCH RATE; the model is `CompactMap`'s:
-cosines of learned frequencies and phases, the squared hinge, Adam (fused).
+Usage: python -m benchmarks.torch_worker ROWS.npz M BATCH RATE; the model is
+`CompactMap`'s: cosines of learned frequencies and phases, the squared hinge, Adam
+(fused).
 """
 
 import sys

@@ -45,7 +45,7 @@ def run(quick: bool = False) -> None:
         "reading X": lambda: X.sum(),
     }
     extra = "scikit-learn-extra Fastfood, M = 5000"
-    with peer("sklearn-extra", D, 5000, N, "float32") as worker:
+    with peer("sklearn-extra", "Fastfood", D, 5000, N, "float32") as worker:
         if worker is not None:
             candidates[extra] = worker
         best = interleaved(candidates, repeats=3 if quick else 7)

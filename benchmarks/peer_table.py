@@ -1,0 +1,110 @@
+"""One table of what `peers.json` holds: a line per measure, a column per library."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import peer_error, peer_speed
+from .peer_learning import scored
+from .peers import OURS, TITLES
+
+HEADER = ["", OURS, *TITLES.values(), "ahead of all"]
+
+
+def rows(found: dict[str, Any]) -> list[list[str]]:
+    """All lines: speed as ratios to ours, errors, the most accurate point of each."""
+    lines = []
+    for shape in found["speed"]:
+        lines += _speed(shape)
+    if found["error"]:
+        for m in found["error"]["sizes"]:
+            lines += _errors(found["error"], m)
+    return [*lines, *(_learning(data) for data in found["learning"])]
+
+
+def _speed(shape: dict[str, Any]) -> list[list[str]]:
+    """Maps of the same kind (dense, structured), and our default against all."""
+    lines = []
+    for kind, names in (
+        ("dense", ("rff",)),
+        ("structured", ("sorf", "fastfood")),
+        ("as it comes", ("default",)),
+    ):
+        found = peer_speed.ratios(shape, "default" if kind == "as it comes" else None)
+        shown = {
+            library: ratio
+            for library, ratio in found.items()
+            if kind == "as it comes" or peer_speed.LIKE[library][1] in names
+        }
+        ours = " / ".join(f"{shape['ns'][f'{OURS} {name}']:.2f}" for name in names)
+        label = f"transform {kind}, ({shape['d']}, {shape['M']}), ns; times slower"
+        cells = [
+            f"{shown[library]:.1f} ×" if library in shown else "" for library in TITLES
+        ]
+        lines.append([label, ours, *cells, _yes(min(shown.values(), default=2) > 1)])
+    return lines
+
+
+def _errors(error: dict[str, Any], m: int) -> list[list[str]]:
+    """The least error of each library's maps, drawn blindly and fitted to rows."""
+    lines = []
+    for kind, maps in (("drawn", peer_error.DRAWN), ("fitted", peer_error.FITTED)):
+        least = {}
+        for library, names in maps.items():
+            curves = {name: error["curves"].get(f"{library} {name}") for name in names}
+            sizes = {name: curve[str(m)] for name, curve in curves.items() if curve}
+            if sizes:
+                best = min(sizes, key=lambda name: sizes[name])
+                least[library] = (sizes[best], best)
+        cells = [
+            f"{least[library][0]:.4f} ({least[library][1]})" if library in least else ""
+            for library in (OURS, *TITLES)
+        ]
+        peers = [value for library, (value, _) in least.items() if library != OURS]
+        ahead = _yes(OURS in least and least[OURS][0] <= min(peers, default=1))
+        lines.append([f"kernel error, {kind}, {error['data']}, M = {m}", *cells, ahead])
+    return lines
+
+
+def _learning(data: dict[str, Any]) -> list[str]:
+    cells = []
+    for library in (OURS, *TITLES):
+        ended = [
+            point
+            for point in data["points"]
+            if point["library"] == library and "seconds" in point
+        ]
+        best = max(ended, key=lambda point: point["score"], default=None)
+        cells.append(_point(data["task"], best) if best else "")
+    behind = data["behind"]
+    ahead = _yes(True) if not behind else f"no: {len(behind)} unmatched"
+    return [f"{data['data']}, {data['rows'][0]:,} rows, best", *cells, ahead]
+
+
+def _point(task: str, point: dict[str, Any]) -> str:
+    seconds = point["seconds"]
+    time = f"{seconds:.0f}" if seconds >= 10 else f"{seconds:.1f}"
+    return f"{scored(task, point)} in {time} s"
+
+
+def _yes(ahead: bool) -> str:
+    return "yes" if ahead else "no"
+
+
+def notes(found: dict[str, Any]) -> list[str]:
+    """Where we are not ahead, what was stopped, and of what figures these are."""
+    lines = []
+    for data in found["learning"]:
+        if data["behind"]:
+            lines.append(f"Not ahead on {data['data']}: {', '.join(data['behind'])}.")
+        for key in ("stopped", "failed"):
+            which = [point for point in data["points"] if key in point]
+            names = [f"{TITLES.get(p['library'], OURS)} {p['learner']}" for p in which]
+            if names:
+                limit = f" after {which[0][key]:.0f} s" if key == "stopped" else ""
+                lines.append(
+                    f"{key.title()}{limit} on {data['data']}: {', '.join(names)}."
+                )
+    used = [f"{TITLES.get(name, name)} {v}" for name, v in found["versions"].items()]
+    lines.append(f"{', '.join(used)}; {found['cores']} cores.")
+    return lines

@@ -1,0 +1,122 @@
+"""The comparison with peers: who is ahead, the one table, and the page it goes into."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+peer_learning = pytest.importorskip("benchmarks.peer_learning")
+peer_table = pytest.importorskip("benchmarks.peer_table")
+readme = pytest.importorskip("benchmarks.readme")
+
+
+def point(library, score, seconds, learner="x"):
+    run = {"fit": seconds, "predict": 0.0}
+    return {
+        "library": library,
+        "learner": learner,
+        "runs": [run],
+        "score": score,
+        "error": 0.01,
+        "seconds": seconds,
+    }
+
+
+def results(**changes):
+    """As `peers.json` holds them, with one shape, one size and one data set."""
+    ns = {"bochner default": 1.0, "bochner rff": 2.0, "bochner sorf": 1.0}
+    ns |= {"bochner fastfood": 0.8, "scikit-learn RBFSampler": 5.0}
+    ns |= {"sklearn-extra Fastfood": 40.0, "xgpr SORF": 0.5, "rfflearn RFF": 20.0}
+    points = [point("bochner", 0.9, 1.0), point("xgpr", 0.8, 2.0)]
+    points.append({"library": "rfflearn", "learner": "slow", "stopped": 9.0})
+    data = {"data": "some", "task": "classify", "rows": [100, 50], "points": points}
+    found = {
+        "quick": False,
+        "cores": 2,
+        "versions": {"bochner": "1", "xgpr": "2"},
+        "rule": peer_learning.RULE,
+        "speed": [{"d": 54, "M": 4096, "ns": ns}],
+        "error": {
+            "data": "usps",
+            "sizes": [256],
+            "curves": {
+                "bochner sorf": {"256": 0.1},
+                "bochner giga": {"256": 0.05},
+                "rfflearn ORF": {"256": 0.2},
+                "scikit-learn Nystroem": {"256": 0.04},
+            },
+        },
+        "learning": [{**data, "behind": peer_learning.behind(points)}],
+    }
+    return {**found, **changes}
+
+
+@pytest.mark.parametrize(
+    ("theirs", "unmatched"),
+    [
+        (point("xgpr", 0.91, 1.0), False),  # as fast, and within a standard error
+        (point("xgpr", 0.92, 2.0), True),  # more accurate than any of ours
+        (point("xgpr", 0.70, 0.5), True),  # faster than any of ours
+        (point("xgpr", 0.70, 0.7), False),
+    ],
+)
+def test_ahead(theirs, unmatched):
+    ours = [point("bochner", 0.9, 1.0), point("bochner", 0.75, 0.6)]
+    expected = ["xGPR x"] if unmatched else []
+    assert peer_learning.behind([*ours, theirs]) == expected
+
+
+def test_stopped_learners_count_for_nobody():
+    stopped = {"library": "xgpr", "learner": "slow", "stopped": 9.0}
+    assert peer_learning.behind([point("bochner", 0.9, 1.0), stopped]) == []
+
+
+def test_table():
+    rows = {row[0].split(";")[0]: row[1:] for row in peer_table.rows(results())}
+    assert rows["transform dense, (54, 4096), ns"] == [
+        *("2.00", "2.5 ×", "", "", "10.0 ×", "yes")
+    ]
+    assert rows["transform structured, (54, 4096), ns"] == [
+        *("1.00 / 0.80", "", "50.0 ×", "0.5 ×", "", "no")
+    ]
+    assert rows["kernel error, drawn, usps, M = 256"][0] == "0.1000 (sorf)"
+    assert rows["kernel error, fitted, usps, M = 256"][-1] == "no"
+    assert rows["some, 100 rows, best"][0] == "90.00 % in 1.0 s"
+    assert all(len(row) == len(peer_table.HEADER) - 1 for row in rows.values())
+    notes = "\n".join(peer_table.notes(results()))
+    assert "Stopped after 9 s on some: rfflearn slow." in notes
+
+
+def test_readme_is_rewritten_between_its_markers(tmp_path):
+    page, file = tmp_path / "README.md", tmp_path / "peers.json"
+    page.write_text(f"above\n{readme.BEGIN}\nold\n{readme.END}\nbelow\n")
+    file.write_text(json.dumps(results()))
+    readme.rewrite(page, file)
+    once = page.read_text()
+    assert once.startswith(f"above\n{readme.BEGIN}\n|") and "old" not in once
+    assert once.endswith(f"{readme.END}\nbelow\n") and "2.5 ×" in once
+    readme.rewrite(page, file)
+    assert page.read_text() == once
+
+
+def test_readme_refuses(tmp_path):
+    page, file = tmp_path / "README.md", tmp_path / "peers.json"
+    page.write_text("no markers")
+    file.write_text(json.dumps(results()))
+    with pytest.raises(ValueError, match="peers:begin"):
+        readme.rewrite(page, file)
+    file.write_text(json.dumps(results(quick=True)))
+    with pytest.raises(ValueError, match="quick"):
+        readme.rewrite(page, file)
+
+
+def test_figure(tmp_path):
+    pytest.importorskip("matplotlib")
+    from benchmarks.peer_figure import draw
+
+    draw(results(), tmp_path / "peers.png")
+    assert (tmp_path / "peers.png").stat().st_size > 10_000

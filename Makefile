@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 MINIMUM := .venv-minimum
 INSTALL := pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test test-minimum lint format bench clean
+.PHONY: demo test test-minimum lint format bench docs clean
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -31,6 +31,13 @@ format: $(VENV)/.installed
 bench: $(VENV)/.installed  ## speed against the peers, as ratios from one run
 	$(BIN)/python -m benchmarks all
 
+$(VENV)/.docs: $(VENV)/.installed
+	$(BIN)/$(INSTALL) --editable '.[docs]'
+	touch $@
+
+docs: $(VENV)/.docs  ## the documentation, to docs/_build/html
+	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
+
 # The oldest versions that pyproject.toml allows, so that its bounds are true.
 $(MINIMUM)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(MINIMUM)
@@ -47,3 +54,4 @@ test-minimum: $(MINIMUM)/.installed
 
 clean:
 	rm -rf $(VENV) $(MINIMUM) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf docs/_build docs/api docs/gallery docs/sg_execution_times.rst

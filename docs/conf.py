@@ -63,7 +63,6 @@ sphinx_gallery_conf = {
     "show_signature": False,
     "image_scrapers": ("matplotlib",),
     "doc_module": ("bochner",),
-    "reference_url": {"bochner": None},
     "backreferences_dir": None,
     "remove_config_comments": True,
 }

@@ -78,7 +78,7 @@ z = 2 * k
 
 def failure(M: float) -> float:
     """min over r of 2α r⁻ᶻ + β r², in logarithms."""
-    alpha = z * np.log(2 * np.e * d * diameter / z) - M * eps**2 / 8
+    alpha = z * np.log(2 * np.exp(1) * d * diameter / z) - M * eps**2 / 8
     beta = 2 * np.log(2 * sigma / eps)
 
     def bound(log_r: float) -> float:
@@ -88,7 +88,7 @@ def failure(M: float) -> float:
 
 
 def features(constant: float) -> int:
-    cover = np.log(constant * np.e * d * sigma * diameter / (z * eps))
+    cover = np.log(constant * np.exp(1) * d * sigma * diameter / (z * eps))
     inside = 2 * z / (z + 2) * cover + np.log(3 / delta)
     return int(np.ceil(4 * (z + 2) / eps**2 * inside))
 
@@ -110,7 +110,7 @@ table(
 # probability at most one. With ln(2/η) it is η:
 k, d, delta, eta = 2, 10**6, 0.5, 0.01
 rate = delta**2 / 16 - delta**3 / 48
-size = np.log(2) + k * np.log(12 / delta) + k * np.log(np.e * d / k)
+size = np.log(2) + k * np.log(12 / delta) + k * np.log(np.exp(1) * d / k)
 needed = theory.measurements_for_rip(k, d, delta=delta, eta=eta)
 table(
     ("k = 2, d = 10⁶, η = 0.01", "as printed", "`measurements_for_rip`"),

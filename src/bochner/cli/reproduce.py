@@ -25,7 +25,10 @@ def reproduce_papers(
         str, typer.Argument(metavar="[PAPER]", help=f"{', '.join(PAPERS)} or {ALL}.")
     ] = ALL,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Fewer rows and draws: under ten minutes.")
+        bool,
+        typer.Option(
+            "--quick", help="Fewer rows and draws: minutes in place of hours."
+        ),
     ] = False,
     json_file: Annotated[
         Path | None, typer.Option("--json", help="Write the cells to this JSON file.")

@@ -45,7 +45,7 @@ $(MINIMUM)/.installed: pyproject.toml
 		numba==0.61.0 threadpoolctl==3.5.0 pytest==8.3.0 polars==1.0.0 \
 		pandas==2.2.2 dask==2025.1.0 distributed==2025.1.0 pyarrow==17.0.0 \
 		onnx==1.17.0 onnxruntime==1.19.0 typer==0.20.0 rich==13.7.0 \
-		plotly==5.24.0 jinja2==3.1.0 playwright==1.48.0 \
+		plotly==6.0.0 jinja2==3.1.0 playwright==1.50.0 \
 		--editable '.[test]'
 	touch $@
 

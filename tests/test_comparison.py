@@ -243,7 +243,7 @@ def test_rows_and_targets_go_together():
         compare(X, Y[:-1])
     with pytest.raises(ValueError, match="finite numbers"):
         compare(X, np.full(300, np.nan), task="regression")
-    with pytest.raises(ValueError, match=r"must be numbers .* holds 'a'"):
+    with pytest.raises(ValueError, match=r"must be numbers .* holds 'b'"):
         compare(X, np.where(Y, "a", "b"), task="regression")
     with pytest.raises(ValueError, match="random_state must be a whole number"):
         compare(X, Y, random_state=None)

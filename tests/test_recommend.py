@@ -135,7 +135,18 @@ def test_no_method_fills_all_places():
         found.append((line, tried))
     kept = search._kept(found, 3, lambda line: line.method, 2)
     assert [line.method for line in kept] == ["rff", "rff", "orf"]
-    assert [line.gamma for line in search._kept(found, 3, lambda o: o.family, 1)] == [1]
+
+
+def test_finalists_are_of_different_families():
+    search = Search(Split("classification", X, Y, X, Y), [], Target(), 0)
+    found = []
+    for name, score in (("rff", 0.9), ("orf", 0.8), ("maxout", 0.7), ("compact", 0.6)):
+        line = Line(name, 1.0, (4,), "squared")
+        tried = Trial(line.at(4), 10, score, None, 1.0, 1.0, 1)
+        search.trials.append(tried)
+        found.append((line, tried))
+    kept = search._kept(found, 3, lambda line: line.family, 1)
+    assert [line.method for line in kept] == ["rff", "maxout", "compact"]
     assert [t.kept for t in search.trials] == [True, True, False, True]
 
 

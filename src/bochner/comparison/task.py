@@ -48,8 +48,8 @@ def _check_labels(y: np.ndarray) -> None:
     distinct = len({str(label) for label in y})
     if distinct > max(2, len(y) / 2):
         raise ValueError(
-            f"The target holds text, {y[0]!r} first, and {distinct} different ones in "
-            f"{len(y)} rows. If they are numbers, write them with decimal points; if "
+            f"The target holds text, {str(y[0])!r} first, and {distinct} different ones "
+            f"in {len(y)} rows. If they are numbers, write them with decimal points; if "
             "they are classes, say so (task classification)."
         )
 
@@ -62,8 +62,8 @@ def numeric(y: np.ndarray, task: str) -> np.ndarray:
         found = y.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"The target must be numbers for regression, and holds {y[0]!r} ({error}); "
-            "correct it, or take classification as task."
+            f"The target must be numbers for regression, and holds {str(y[0])!r} "
+            f"({error}); correct it, or take classification as task."
         ) from error
     if not np.isfinite(found).all():
         raise ValueError(

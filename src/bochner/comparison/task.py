@@ -48,9 +48,9 @@ def _check_labels(y: np.ndarray) -> None:
     distinct = len({str(label) for label in y})
     if distinct > max(2, len(y) / 2):
         raise ValueError(
-            f"The target holds text, {str(y[0])!r} first, and {distinct} different ones "
-            f"in {len(y)} rows. If they are numbers, write them with decimal points; if "
-            "they are classes, say so (task classification)."
+            f"The target holds text, {str(y[0])!r} first, and {distinct} different "
+            f"ones in {len(y)} rows. If they are numbers, write them with decimal "
+            "points; if they are classes, say so (task classification)."
         )
 
 

@@ -135,6 +135,7 @@ def test_no_method_fills_all_places():
         found.append((line, tried))
     kept = search._kept(found, 3, lambda line: line.method, 2)
     assert [line.method for line in kept] == ["rff", "rff", "orf"]
+    assert [t.kept for t in search.trials] == [True, True, False, True]
 
 
 def test_finalists_are_of_different_families():
@@ -147,7 +148,7 @@ def test_finalists_are_of_different_families():
         found.append((line, tried))
     kept = search._kept(found, 3, lambda line: line.family, 1)
     assert [line.method for line in kept] == ["rff", "maxout", "compact"]
-    assert [t.kept for t in search.trials] == [True, True, False, True]
+    assert [t.kept for t in search.trials] == [True, False, True, True]
 
 
 @pytest.mark.parametrize("p", [0.5, 0.9, 0.99])

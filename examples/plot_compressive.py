@@ -32,7 +32,7 @@ d = X_train.shape[1]
 MEASUREMENTS = [int(share * d) for share in (1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2)]
 SIZES = [64, 256, 1024, 4096]
 # Okabe and Ito's colours, which a colour-blind reader can tell apart.
-COLOURS = ["#CC79A7", "#56B4E9", "#E69F00", "#009E73", "#D55E00"]
+COLOURS = ["#000000", "#56B4E9", "#E69F00", "#009E73", "#D55E00"]
 
 # %%
 # What a camera would send
@@ -105,37 +105,36 @@ print(f"p = d = {d}: 1024 features {whole:.1f} %")
 # %%
 # The pictures
 # ------------
-# Pᵀ P x shows what measurements still tell.
+# Pᵀ P x is what p measurements still show of x.
 figure, axes = plt.subplots(1, 4, figsize=(15, 3.9), layout="constrained")
-side = int(np.sqrt(d))
-tiles = [X_test[0]]
-for p in MEASUREMENTS[1::2]:
-    rows_P = RandomProjection(p, projection="orthoprojector", random_state=0)
-    W = rows_P.fit(rows).linear_map_
-    tiles.append(W.apply_adjoint(W.apply(rows[:1]))[0] * p / d)
-shown = [tile.reshape(side, side) for tile in tiles]
-axes[0].imshow(np.hstack(shown), cmap="gray")
-axes[0].set_title(f"x, and Pᵀ P x of p = {MEASUREMENTS[1]}, {MEASUREMENTS[3]}")
+tiles = [rows[0].reshape(8, 8)]
+for p in MEASUREMENTS[3:]:
+    linear_map = RandomProjection(p, projection="orthoprojector", random_state=0)
+    W = linear_map.fit(rows).linear_map_
+    tiles.append(W.apply_adjoint(W.apply(rows[:1])).reshape(8, 8) * p / d)
+gap = np.full((8, 1), np.nan)
+shown = np.hstack([tiles[0], gap, tiles[1], gap, tiles[2]])
+axes[0].imshow(shown, cmap="gray")
+axes[0].set_title(f"x, and Pᵀ P x of p = {MEASUREMENTS[3]}, {MEASUREMENTS[4]}")
 axes[0].set_axis_off()
 axes[1].loglog(MEASUREMENTS, spreads, "o", color="#000000", label="measured")
 axes[1].loglog(MEASUREMENTS, formula, color="#000000", label="√(2/p · (1 − p/d))")
 axes[1].set(xlabel="measurements p", title="spread of squared distances")
-for (kept, values), colour in zip(
-    errors.items(), ["#000000", *COLOURS[1:]], strict=True
-):
+for (kept, values), colour in zip(errors.items(), COLOURS, strict=True):
     label = f"p = d = {d}" if kept is None else f"p = {kept}"
     axes[2].loglog(SIZES, values, "o-", color=colour, label=label)
 axes[2].set(xlabel="features M", title="relative kernel error")
 axes[2].set_xticks(SIZES, [str(size) for size in SIZES])
-axes[2].minorticks_off()
 axes[3].semilogx(MEASUREMENTS, nonlinear, "o-", color="#D55E00", label="1024 features")
 axes[3].semilogx(MEASUREMENTS, linear, "s-", color="#56B4E9", label="linear")
 axes[3].axhline(whole, color="#D55E00", ls="--", label="1024 features of pixels")
 axes[3].set(xlabel="measurements p", title="test accuracy %")
 for ax in (axes[1], axes[3]):
     ax.set_xticks(MEASUREMENTS, [str(p) for p in MEASUREMENTS])
-    ax.minorticks_off()
+for ax in (axes[1], axes[2]):
+    ax.set_yticks([0.05, 0.1, 0.2, 0.5, 1], ["0.05", "0.1", "0.2", "0.5", "1"])
 for ax in axes[1:]:
+    ax.minorticks_off()
     ax.grid(alpha=0.3)
     ax.legend(fontsize="small")
 # sphinx_gallery_start_ignore

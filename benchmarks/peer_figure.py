@@ -149,5 +149,6 @@ def _learning(axis: Any, data: dict[str, Any]) -> None:
         )
         if ours and (not front or y < front[-1][1]):
             front.append((x, y))
-    axis.step(*zip(*front, strict=True), where="post", color=COLOURS[OURS], lw=3)
+    if front:
+        axis.step(*zip(*front, strict=True), where="post", color=COLOURS[OURS], lw=3)
     axis.grid(alpha=0.3)

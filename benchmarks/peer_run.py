@@ -2,14 +2,17 @@
 
 Transform speed, kernel error by the number of columns, and accuracy against time on
 four data sets: one table, `peers.json` and `peers.png` in the working directory. Peers
-work in environments of their own and in turn with ours. Needs BOCHNER_DATA.
+work in environments of their own and in turn with ours. Needs BOCHNER_DATA. A run that
+is broken off goes on, part by part, from `peers.partial.json`.
 """
 
 from __future__ import annotations
 
 import json
 import os
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from . import peer_error, peer_learning, peer_speed, peer_table
 from .peer_figure import draw
@@ -17,22 +20,43 @@ from .peers import versions
 from .timing import print_table
 
 RESULTS = Path("peers.json")
+PARTIAL = Path("peers.partial.json")
 PICTURE = Path("peers.png")
+PARTS = {
+    "speed": peer_speed.run,
+    "error": peer_error.run,
+    **{name: partial(peer_learning.run, name) for name in peer_learning.SETS},
+}
 
 
 def run(quick: bool = False) -> None:
     """Measure, write the results, draw them, and print the one table."""
+    head = {"quick": quick, "cores": os.cpu_count(), "versions": versions()}
+    parts = _measured(head, quick)
+    learning = [parts[name] for name in peer_learning.SETS]
     found = {
-        "quick": quick,
-        "cores": os.cpu_count(),
-        "versions": versions(),
+        **head,
         "rule": peer_learning.RULE,
-        "speed": peer_speed.run(quick),
-        "error": peer_error.run(quick),
-        "learning": peer_learning.run(quick),
+        "speed": parts["speed"],
+        "error": parts["error"],
+        "learning": [data for data in learning if data],
     }
     RESULTS.write_text(json.dumps(found, indent=1) + "\n")
+    PARTIAL.unlink()
     draw(found, PICTURE)
     print_table("Beside the peers", peer_table.HEADER, peer_table.rows(found))
     print("", found["rule"], *peer_table.notes(found), sep="\n")
     print(f"Written: {RESULTS}, {PICTURE}.")
+
+
+def _measured(head: dict[str, Any], quick: bool) -> dict[str, Any]:
+    """All parts; those that a run of the same kind has left behind as they are."""
+    parts: dict[str, Any] = {}
+    if PARTIAL.exists():
+        held = json.loads(PARTIAL.read_text())
+        parts = held["parts"] if held["head"] == head else {}
+    for name, measure in PARTS.items():
+        if name not in parts:
+            parts[name] = measure(quick)
+            PARTIAL.write_text(json.dumps({"head": head, "parts": parts}))
+    return parts

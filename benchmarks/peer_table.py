@@ -41,7 +41,8 @@ def _speed(shape: dict[str, Any]) -> list[list[str]]:
         cells = [
             f"{shown[library]:.1f} ×" if library in shown else "" for library in TITLES
         ]
-        lines.append([label, ours, *cells, _yes(min(shown.values(), default=2) > 1)])
+        ahead = _yes(shown, all(ratio > 1 for ratio in shown.values()))
+        lines.append([label, ours, *cells, ahead])
     return lines
 
 
@@ -61,7 +62,8 @@ def _errors(error: dict[str, Any], m: int) -> list[list[str]]:
             for library in (OURS, *TITLES)
         ]
         peers = [value for library, (value, _) in least.items() if library != OURS]
-        ahead = _yes(OURS in least and least[OURS][0] <= min(peers, default=1))
+        mine = least[OURS][0] if OURS in least else float("inf")
+        ahead = _yes(peers, all(mine <= value for value in peers))
         lines.append([f"kernel error, {kind}, {error['data']}, M = {m}", *cells, ahead])
     return lines
 
@@ -77,7 +79,7 @@ def _learning(data: dict[str, Any]) -> list[str]:
         best = max(ended, key=lambda point: point["score"], default=None)
         cells.append(_point(data["task"], best) if best else "")
     behind = data["behind"]
-    ahead = _yes(True) if not behind else f"no: {len(behind)} unmatched"
+    ahead = f"no: {len(behind)} unmatched" if behind else _yes(any(cells[1:]), True)
     return [f"{data['data']}, {data['rows'][0]:,} rows, best", *cells, ahead]
 
 
@@ -87,8 +89,9 @@ def _point(task: str, point: dict[str, Any]) -> str:
     return f"{scored(task, point)} in {time} s"
 
 
-def _yes(ahead: bool) -> str:
-    return "yes" if ahead else "no"
+def _yes(peers: Any, ahead: bool) -> str:
+    """Whether we are ahead of them, nothing where none was measured."""
+    return ("yes" if ahead else "no") if peers else ""
 
 
 def notes(found: dict[str, Any]) -> list[str]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import sys
 import time
 from collections.abc import Callable
@@ -25,6 +26,8 @@ from .peer_maps import MAPS, scaled
 
 Answer = Callable[[dict[str, Any]], Any]
 
+MEMORY = 18 * 2**30
+"""Bytes that a learner may take; beyond, it fails alone, and the machine goes on."""
 WARM_UP = 300
 """Rows that a learner sees before its first turn: all code is loaded, or compiled."""
 
@@ -63,6 +66,7 @@ def errors(library: str, path: str) -> Answer:
 
 
 def learn(library: str, path: str, setting: str) -> Answer:
+    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
     shared = Setting(**json.loads(setting))
     with np.load(path) as data:
         X, y, X_test, y_test = (

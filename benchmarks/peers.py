@@ -12,6 +12,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 import venv
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -52,13 +53,15 @@ class Peer:
         return float(self.ask({}))
 
     def ask(self, request: dict[str, Any], limit: float | None = None) -> Any:
-        """What the worker answers; RuntimeError if it failed, TimeoutError if stopped.
+        """What the worker answers; RuntimeError if it failed.
 
-        Time to prepare for a request, a warm-up, counts towards the limit (seconds).
+        TimeoutError if it was stopped, after `limit` seconds, a warm-up for the request
+        counted; ChildProcessError if it ended by itself, mostly for want of memory.
         """
         assert self._process.stdin and self._process.stdout
         timer = Timer(limit or 1e6, self.stop)
         timer.daemon = True
+        start = time.monotonic()
         timer.start()
         try:
             self._process.stdin.write(json.dumps(request) + "\n")
@@ -68,8 +71,10 @@ class Peer:
             line = ""
         finally:
             timer.cancel()
+        if not line and limit and time.monotonic() - start >= limit:
+            raise TimeoutError(f"no answer to {request} in {limit:.0f} s")
         if not line:
-            raise TimeoutError(f"no answer to {request}")
+            raise ChildProcessError(f"the worker ended at {request}")
         answer = json.loads(line)
         if isinstance(answer, dict) and "failed" in answer:
             raise RuntimeError(answer["failed"])
@@ -127,10 +132,11 @@ def versions() -> dict[str, str]:
         ask = (
             f"from importlib.metadata import version; print(version({title.lower()!r}))"
         )
-        done = subprocess.run(
-            [_environment(library), "-c", ask], capture_output=True, text=True
-        )
-        found[library] = done.stdout.strip()
+        with suppress(subprocess.CalledProcessError, OSError):  # left out, as `worker`
+            done = subprocess.run(
+                [_environment(library), "-c", ask], capture_output=True, text=True
+            )
+            found[library] = done.stdout.strip()
     return found
 
 

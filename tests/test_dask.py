@@ -32,6 +32,7 @@ import dask.dataframe as dd
 from dask.sizeof import sizeof
 from distributed import Client, LocalCluster
 
+from bochner import _lazy
 from bochner.execution import dask as execution
 
 N, D = 4500, 6
@@ -347,3 +348,18 @@ def test_bad_input():
     with pytest.raises(ValueError, match="has no rows"):
         model.fit(lazy("dense")[:0], da.from_array(Y)[:0])
     assert dask.is_dask_collection(lazy("dense"))
+
+
+def test_landmarks_by_margin_are_rows_of_the_collection(monkeypatch):
+    """Places count rows of X, also where a sample of them was asked."""
+    monkeypatch.setattr(_lazy.LazyRows.sample, "__defaults__", (500,))
+    make = Nystroem(30, landmarks="margin", random_state=0)
+    found = make.fit(lazy("dense"), da.from_array(LABELS))
+    assert_allclose(X[found.landmark_indices_], found.landmarks_)
+
+
+def test_learning_goes_on_from_a_collection():
+    learned = CompactMap(8, random_state=0)
+    learned.partial_fit(lazy("dense"), da.from_array(LABELS))
+    learned.partial_fit(X, LABELS)
+    assert learned.transform(X).shape == (N, 8)

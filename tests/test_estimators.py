@@ -472,6 +472,7 @@ BAD = [
     ({"features": 0}, "features must be a positive integer, got 0"),
     ({"gram": "float16"}, "gram must be one of 'float64', 'float32'"),
     ({"class_weight": "even"}, "class_weight must be one of None, 'balanced'"),
+    ({"class_weight": "a dict"}, "class_weight must be one of None, 'balanced'"),
     ({"class_weight": {7: 1.0}}, r"class_weight names \[7\].*classes \[0, 1, 2\]"),
 ]
 
@@ -508,9 +509,7 @@ def test_bad_streams():
     with pytest.raises(ValueError, match="first call of partial_fit needs classes"):
         model.partial_fit(X3, Y3)
     model.partial_fit(X3, Y3, classes=[0, 1, 2])
-    with pytest.raises(
-        ValueError, match=r"label np.int64\(5\).*not among.*\[0, 1, 2\]"
-    ):
+    with pytest.raises(ValueError, match=r"label 5, .*not among.*\[0, 1, 2\]"):
         model.partial_fit(X3[:2], [5, 1])
     with pytest.raises(ValueError, match="X has 2 features, but KernelClassifier"):
         model.partial_fit(X3[:, :2], Y3)
@@ -604,6 +603,36 @@ def test_failures_leave_streams_alone():
     assert_allclose(
         model.partial_fit(X3, WAVE).coef_, again.partial_fit(X3, WAVE).coef_
     )
+
+
+def test_warm_start_of_other_columns_begins_anew():
+    model = KernelClassifier(MAP, warm_start=True, alpha=0.1).fit(X3, Y3)
+    model.fit(X3[:, :2], Y3)
+    assert model.features_.n_features_in_ == 2
+    fresh = KernelClassifier(MAP, alpha=0.1).fit(X3[:, :2], Y3)
+    assert_allclose(model.coef_, fresh.coef_)
+
+
+def test_components_of_a_stream_of_lists_and_frames():
+    rows = [[0.0, 1.0], [1.0, 0.0], [1.0, 1.0], [2.0, 1.0]]
+    make = KernelPCA(1, features=4, random_state=0)
+    found = clone(make).partial_fit(rows).partial_fit(rows)
+    frame = pd.DataFrame(rows, columns=["a", "b"])
+    named = clone(make).partial_fit(frame).partial_fit(frame)
+    assert_allclose(named.components_, found.components_)
+
+
+def test_weights_of_one_size_scale_the_noise_alone():
+    """With all weights and α times c the variance is c times as large, no more."""
+    c, rng = 0.1, np.random.default_rng(0)
+    T = WAVE + 0.1 * rng.normal(size=len(WAVE))
+    plain = KernelRegressor(MAP, alpha=1.0).fit(X3, T)
+    light = KernelRegressor(MAP, alpha=c).fit(X3, T, sample_weight=np.full(300, c))
+    (_, std), (_, scaled) = (m.predict(X3, return_std=True) for m in (plain, light))
+    assert_allclose(light.noise_, c * plain.noise_, rtol=1e-9)
+    # of a new row: its own noise c σ², and the map's and the intercept's share of it
+    ours = std**2 / plain.noise_ - 1
+    assert_allclose(scaled**2 / light.noise_ - 1, ours / c, rtol=1e-6)
 
 
 def test_warm_start_with_other_classes_begins_anew():

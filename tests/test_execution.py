@@ -55,7 +55,9 @@ def test_budgets():
     assert budget("Owner", "1.5k") == 1536
     assert budget("Owner", 1000) == 1000
     assert 0 < budget("Owner", None) <= 2 << 30
-    for bad in ("much", True, [1]):
+    assert budget("Owner", ".5 KiB") == 512
+    assert budget("Owner", np.int64(1000)) == 1000
+    for bad in ("much", "1.2.3 GB", True, [1]):
         with pytest.raises(ValueError, match="Owner: memory must be None, a number"):
             budget("Owner", bad)
     with pytest.raises(ValueError, match="memory must be positive; got -1"):

@@ -444,3 +444,13 @@ def test_transformed_blocks_tell_their_place():
     stream = blocks(np.eye(4), rows=2).transformed(refuse)
     with pytest.raises(ValueError, match="rows 1 to 2: no"):
         next(iter(stream))
+
+
+def test_arguments_that_frames_do_not_take():
+    frame = pd.DataFrame({"a": ["x", "y"], "b": [1.0, 2.0], "y": [0, 1]})
+    found = next(iter(blocks(frame, target="y", frames=True)))
+    assert list(found[0].columns) == ["a", "b"] and found[0]["a"].tolist() == ["x", "y"]
+    with pytest.raises(ValueError, match="delimiter=';' does not serve frames"):
+        blocks(frame, target="y", delimiter=";")
+    with pytest.raises(ValueError, match="format='csv' is for files; leave it out"):
+        blocks(frame, target="y", format="csv")

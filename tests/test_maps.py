@@ -18,6 +18,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import reference
 from bochner import (
+    Nystroem,
     RandomFeatures,
     RandomProjection,
     kernels,
@@ -331,3 +332,15 @@ def test_gamma_beside_a_kernel_object_is_not_passed_over_in_silence():
     with pytest.warns(UserWarning, match=r"gamma=1.0 is not used.*kernel__"):
         features.fit(data(10, 3))
     assert features.kernel_.gamma == 2
+
+
+@pytest.mark.parametrize(
+    "features",
+    [methods.rff(4), methods.jl(4, n_candidates=8), Nystroem(2)],
+    ids=["rff", "jl", "nystroem"],
+)
+def test_maps_take_whole_numbers(features):
+    X = np.array([[0, 1, 2], [3, 1, 0], [1, 1, 1]])
+    apply = features.set_params(random_state=0).fit(X).feature_map_
+    np.testing.assert_array_equal(apply(X), apply(X.astype(float)))
+    np.testing.assert_array_equal(apply(sparse.csr_matrix(X)), apply(X))

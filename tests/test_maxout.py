@@ -552,6 +552,10 @@ def test_lengths_neither_under_nor_overflow(factor):
             "QMC: points of low-discrepancy sequences depend .*projection='dense'",
         ),
         (
+            partial(methods.maxout, projection=projections.Compressive(2, "qmc")),
+            "QMC: points of low-discrepancy sequences depend .*projection='dense'",
+        ),
+        (
             partial(RandomFeatures, nonlinearity="relu", kernel=kernels.ArcCosine(2)),
             r"for ArcCosine\(degree=2\) take Nystroem features",
         ),

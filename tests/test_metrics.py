@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.kernel_approximation import RBFSampler
+from sklearn.preprocessing import FunctionTransformer
 
 from bochner import RandomFeatures, kernels, methods, metrics
 from checks import data
@@ -43,3 +44,18 @@ def test_rows_without_a_kernel():
     features = methods.maxout(8, random_state=0).fit(np.zeros((5, 2)))
     with pytest.raises(ValueError, match="the kernel is zero for all of these rows"):
         metrics.kernel_error(features, np.zeros((5, 2)))
+
+
+def test_sparse_features_of_others():
+    from scipy import sparse
+
+    X = sparse.random(50, 20, density=0.2, format="csr", random_state=0)
+    error = metrics.kernel_error(
+        FunctionTransformer(accept_sparse=True).fit(X), X, kernel=_inner
+    )
+    assert error < 1e-12
+
+
+def _inner(X, Y=None):
+    G = X @ (X if Y is None else Y).T
+    return G.toarray()

@@ -20,6 +20,7 @@ from bochner import (
     methods,
 )
 from bochner._progress import Pace, clock_time
+from bochner.estimators.costs import map_cost
 from bochner.methods import METHODS
 
 N, D = 20_000, 30
@@ -137,3 +138,23 @@ def test_pace():
     unknown.add(10)
     assert told[-1] == "1,000,010 rows, 1 a second"
     assert clock_time(3725) == "1:02:05"
+
+
+@pytest.mark.parametrize(
+    ("features", "row"),
+    [
+        # 5000 candidates of 784 columns, each with its cosine, then mixed to 100
+        (methods.jl(100), 5000 * (2 * 784 + 12) + 2 * 5000 * 100),
+        # blocks of 1.5 √m columns
+        (methods.block_diagonal(8192), 4096 * (2 * 96 + 12)),
+        # a fifth of the columns measured, then SORF of 256
+        (
+            methods.compressive(4096, n_measurements=160, projection="sorf"),
+            2 * 160 * 784 + 3 * 2048 * np.log2(256) + 2048 * 12,
+        ),
+    ],
+    ids=["jl", "block-diagonal", "compressive"],
+)
+def test_rows_of_features_cost_what_they_do(features, row):
+    cost = map_cost(features, 10**6, 784, 784)
+    assert 0.5 * row <= cost.a_row <= 2 * row

@@ -101,6 +101,7 @@ class Toy:
                 self.made.append(name)
                 yield cell(95.0)
                 yield cell(80.0, LOW)
+                yield cell(80.0)
                 yield Curve("toy", "a figure", name, (1.0, 2.0), (3.0, 4.0), "x", "y")
 
             return found
@@ -127,9 +128,11 @@ def test_a_run_that_is_broken_off_goes_on(toy, tmp_path):
     assert toy.made == ["first", "second"]
     again = reproduce(["toy"], state=state)
     assert toy.made == ["first", "second"]
-    assert again.findings == found.findings and len(found.cells) == 4
+    assert again.findings == found.findings and len(found.cells) == 6
+    assert (found.kept, again.kept) == (1, 2)
+    assert again.seconds == found.seconds > 0
     assert "no such set" in found.left_out["toy/absent"]
-    assert found.counts() == {"reached": 0, "beaten": 4, "missed": 0}
+    assert found.counts() == {"reached": 0, "beaten": 4, "missed": 2}
 
 
 def test_states_of_other_runs_are_refused(toy, tmp_path):
@@ -150,7 +153,15 @@ def test_the_page_shows_all_and_runs_nothing(toy):
     shown = page(found)
     assert "Toys &amp; &lt;script&gt;" in shown and "<script>alert(1)" not in shown
     assert shown.count('class="chart"') == 2  # a table with an axis, and curves
-    assert "Of 4 figures, 4 are beaten" in shown
+    assert "Of 6 figures, 4 are beaten" in shown
+    assert "<strong>missed</strong>: rows are few" in shown
+
+
+def test_a_page_of_curves_alone(toy):
+    pytest.importorskip("plotly")
+    found = reproduce(["toy"])
+    found.findings = list(found.curves)
+    assert page(found).count('class="chart"') == 1
 
 
 def test_command_line(toy, tmp_path, monkeypatch):
@@ -160,6 +171,7 @@ def test_command_line(toy, tmp_path, monkeypatch):
     done = typer_testing.CliRunner().invoke(app, words)
     assert done.exit_code == 0, done.stderr
     assert "a table <b>" in done.stdout and "beaten" in done.stdout
+    assert "missed: rows are few" in " ".join(done.stdout.split())
     assert "toy/absent left out" in " ".join(done.stderr.split())
     cells = json.loads((tmp_path / "c.json").read_text())
     assert {"paper", "table", "cell", "theirs", "ours", "status"} <= set(cells[0])
@@ -173,7 +185,11 @@ def test_an_interrupt_tells_how_to_go_on(toy, tmp_path, monkeypatch):
     done = typer_testing.CliRunner().invoke(app, ["reproduce", "toy"])
     assert done.exit_code == 130
     said = " ".join(done.stderr.split())
-    assert "2 cells were measured; the next run goes on" in said
+    assert "3 cells were measured; the next run goes on" in said
+    toy.broken = False
+    done = typer_testing.CliRunner().invoke(app, ["reproduce", "toy"])
+    assert done.exit_code == 0
+    assert "1 experiments are those of an earlier run" in " ".join(done.stderr.split())
 
 
 def test_without_data_it_says_what_to_set(monkeypatch, tmp_path):

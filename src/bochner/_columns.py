@@ -16,7 +16,7 @@ from scipy import sparse
 
 from ._distances import as_float64, distances, middle
 from ._threads import block_rows, for_row_blocks
-from .feature_map import check_all_rows, rows_of
+from .feature_map import floating_rows, rows_of
 from .kernels import ShiftInvariant
 from .laws import Law
 
@@ -33,7 +33,7 @@ class Columns:
 
     def __call__(self, X: Any) -> np.ndarray:
         """All columns of dense or CSR rows X, in X's floating type."""
-        check_all_rows(X, self.n_features)
+        X = floating_rows(X, self.n_features)
         columns = self.astype(X.dtype)
         C = np.empty((X.shape[0], self.n_landmarks), dtype=X.dtype)
 

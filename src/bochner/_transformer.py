@@ -20,6 +20,7 @@ from ._lazy import LazyRows, as_array, at_hand, is_lazy, is_stream, over_chunks
 from ._validation import FLOAT_NAMES, FLOATS, check_choice
 from .feature_map import all_finite, inner_products
 from .kernels import KERNELS, Kernel
+from .nonlinearities import Nonlinearity
 
 
 class RowTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -57,9 +58,9 @@ class RowTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         validate_data(self, names, reset=True, skip_check_array=True)
         return rows
 
-    def _at_hand(self, X: Any, y: Any) -> tuple[Any, Any]:
+    def _at_hand(self, X: Any, y: Any, *, reset: bool = True) -> tuple[Any, Any]:
         """Validated rows with their targets; of a Dask collection a sample."""
-        return at_hand(self._validated(X, reset=True), y)
+        return at_hand(self._validated(X, reset=reset), y)
 
     def _part(self, name: str, known: Any, kind: type) -> Any:
         return check_choice(type(self).__name__, name, getattr(self, name), known, kind)
@@ -112,6 +113,14 @@ class KernelTransformer(RowTransformer):
         F = self.feature_map_(self._validated(X, reset=False))
         G = F if Y is None else self.feature_map_(self._validated(Y, reset=False))
         return inner_products(F, G)
+
+    def _kernel(self, nonlinearity: Nonlinearity) -> Kernel:
+        """The kernel asked for, or the nonlinearity's own; refused if it has none."""
+        if self.kernel is None:
+            return nonlinearity.default_kernel(self.gamma)
+        kernel = self._named_kernel()
+        nonlinearity.check_kernel(kernel)
+        return kernel
 
     def _named_kernel(self) -> Kernel:
         """The kernel asked for by name, with `gamma`, or by object, without it."""

@@ -118,3 +118,18 @@ def check_weight(owner: str, weight: Any, X: Any) -> np.ndarray | None:
             f"{weight.min()} to {weight.max()}."
         )
     return weight
+
+
+def class_codes(
+    owner: str, classes: np.ndarray, y: np.ndarray, counted: Any = True
+) -> np.ndarray:
+    """Places of labels among sorted classes; unknown ones are refused if counted."""
+    codes = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
+    unknown = (classes[codes] != y) & counted
+    if np.any(unknown):
+        raise ValueError(
+            f"{owner}: y holds the label {y[unknown].tolist()[0]!r}, which is not "
+            f"among the classes {classes.tolist()}; name all classes at the first "
+            "call of partial_fit."
+        )
+    return codes

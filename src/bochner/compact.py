@@ -23,7 +23,7 @@ from .learning.solvers import Adam, Pegasos, Solver
 from .learning.start import SEARCHED_ROWS, search_factor
 from .learning.targets import OBJECTIVES, Classes, Targets, read
 from .learning.training import BEYOND_HOPE, Schedule, exchanged, learn
-from .nonlinearities import Cos, Nonlinearity
+from .nonlinearities import Cos
 
 SOLVERS = "adam", "pegasos"
 DEFAULT_LOSS = {"regression": "squared"}
@@ -238,7 +238,7 @@ class CompactMap(KernelTransformer):
         self
         """
         self._check()
-        X = self._validated(X, reset=not hasattr(self, "feature_map_"))
+        X, y = self._at_hand(X, y, reset=not hasattr(self, "feature_map_"))
         online = getattr(self, "_online", None) or self._begin_online(X, y, classes)
         if online.recipe.signature != self._recipe().signature:
             raise ValueError(
@@ -368,13 +368,6 @@ class CompactMap(KernelTransformer):
             make, self._solver, rows, held, rng.child("search"), reporter(self)
         )
         return kernel.rescaled(factor), make(factor)
-
-    def _kernel(self, nonlinearity: Nonlinearity) -> Kernel:
-        if self.kernel is None:
-            return nonlinearity.default_kernel(self.gamma)
-        kernel = self._named_kernel()
-        nonlinearity.check_kernel(kernel)
-        return kernel
 
     def _solver(self, model: Model, n_steps: int = 0) -> Solver:
         if self.solver == "adam":

@@ -125,9 +125,7 @@ class RandomFeatures(KernelTransformer):
         weight = check_weight(type(self).__name__, sample_weight, X)
         nonlinearity, projection, compression = self._parts()
         factors = projection.input_factors(X)
-        kernel = self._kernel(nonlinearity)
-        nonlinearity.check_kernel(kernel)
-        kernel = _resolved(kernel, X, factors, weight)
+        kernel = _resolved(self._kernel(nonlinearity), X, factors, weight)
         n_kept = n = int(self.n_components)
         if compression is not None:
             n = compression.n_drawn(n)
@@ -174,11 +172,6 @@ class RandomFeatures(KernelTransformer):
         if not getattr(nonlinearity, "is_floating", True):
             tags.transformer_tags.preserves_dtype = []
         return tags
-
-    def _kernel(self, nonlinearity: Nonlinearity) -> Kernel:
-        if self.kernel is None:
-            return nonlinearity.default_kernel(self.gamma)
-        return self._named_kernel()
 
 
 def redrawn_features(model: RandomFeatures) -> Any:

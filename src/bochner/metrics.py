@@ -142,4 +142,5 @@ def _gram(features: Any, X: Any) -> np.ndarray:
     if hasattr(features, "approximate_kernel"):
         return features.approximate_kernel(X)
     F = features.transform(X)
-    return F @ F.T
+    G = F @ F.T
+    return G.toarray() if sparse.issparse(G) else G

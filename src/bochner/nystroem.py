@@ -17,7 +17,7 @@ from ._random import as_stream
 from ._threads import Step, block_rows, for_row_blocks
 from ._transformer import KernelTransformer
 from ._validation import check_count, check_option, check_rows, check_weight
-from .feature_map import check_all_rows, rows_of
+from .feature_map import floating_rows, rows_of
 from .kernels import Gaussian, Kernel
 from .landmarks import LANDMARKS, Pool, pool_of
 
@@ -63,7 +63,7 @@ class NystroemMap:
 
     def __call__(self, X: Any) -> np.ndarray:
         """Features of dense or CSR rows X, (n, n_components), in X's floating type."""
-        check_all_rows(X, self.columns.n_features)
+        X = floating_rows(X, self.columns.n_features)
         return self.astype(X.dtype)._apply(X)
 
     def _apply(self, X: Any) -> np.ndarray:
@@ -187,6 +187,7 @@ class Nystroem(KernelTransformer):
 
     def _choose(self, X: Any, y: Any, weight: Any) -> tuple[Any, np.ndarray | None]:
         check_option("Nystroem", "landmarks", self.landmarks, tuple(LANDMARKS))
+        places = None
         if isinstance(X, LazyRows) and self.landmarks == "margin":  # asks every row
             X, places = X.sample()
             y = None if y is None else fetched(y, places)
@@ -201,7 +202,8 @@ class Nystroem(KernelTransformer):
         chosen = self._places(pool)
         if chosen.ndim == 2:
             return chosen, None
-        return pool.X[chosen], pool.index[chosen]
+        index = pool.index[chosen]
+        return pool.X[chosen], index if places is None else places[index]
 
     def _places(self, pool: Pool) -> np.ndarray:
         rng = as_stream(self.random_state).child("landmarks")

@@ -70,6 +70,11 @@ def reproduce_papers(
         _check_any(result)
         for table in show.reproduction_tables(result):
             out.print(table)
+        if result.kept:
+            say(
+                f"{result.kept} experiments are those of an earlier run, from {kept}; "
+                "remove it to measure them anew."
+            )
         for key, reason in result.left_out.items():
             say(f"{key} left out: {reason}.")
         if json_file is not None:

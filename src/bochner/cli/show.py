@@ -207,11 +207,9 @@ def reproduction_tables(found: Reproduction) -> list[Table]:
         for cell in found.cells:
             if cell.table == title:
                 style = STATUS_STYLES.get(cell.status)
-                said = cell.status
-                if cell.status == MISSED and cell.reason:
-                    said += f": {cell.reason}"
                 shown = (f"{value:.4g}" for value in (cell.theirs, cell.ours))
-                table.add_row(plain(cell.cell), *shown, plain(said), style=style)
+                told = plain(cell.verdict)
+                table.add_row(plain(cell.cell), *shown, told, style=style)
         tables.append(table)
     counts = ((status, str(n)) for status, n in found.counts().items())
     kind = "quick" if found.quick else "full"

@@ -6,12 +6,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-from scipy import sparse
 
 from .._random import Stream
 from .._threads import Step, block_rows, for_row_blocks
 from .._validation import check_choice
-from ..feature_map import FeatureMap, check_all_rows, rows_of
+from ..feature_map import FeatureMap, floating_rows, rows_of
 from ..kernels import Kernel
 from ..projections import PROJECTIONS, LinearMap, Projection
 from .base import N_CANDIDATES, Compression
@@ -120,8 +119,7 @@ class SketchedMap:
 
     def __call__(self, X: Any) -> np.ndarray:
         """Features of dense or CSR rows X, (n, n_features), in X's floating type."""
-        X = X if sparse.issparse(X) else np.asarray(X)
-        check_all_rows(X, self.candidates.linear.shape[1])
+        X = floating_rows(X, self.candidates.linear.shape[1])
         return self.astype(X.dtype)._apply(X)
 
     def _apply(self, X: Any) -> np.ndarray:

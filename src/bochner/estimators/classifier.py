@@ -111,10 +111,10 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
 
     Notes
     -----
-    Time O(n M (d + K · passes)) for Nyström features, some tens of passes; memory O(M²)
-    and the budget. Features are standardised only inside the default map, where
-    validation prefers it, and then as one bandwidth per feature. float32 rows are
-    learned from in float32, which is twice as fast. Predictions take `blocks` and Dask.
+    Time O(n M (d + K · passes)) for Nyström features, some tens of passes (Newton steps
+    as of S. Keerthi and D. DeCoste, JMLR 2005); memory O(M²) and the budget. The
+    default map alone standardises features, where validation prefers it, as one
+    bandwidth each. float32 is learned from as it is; predictions take blocks and Dask.
 
     Examples
     --------
@@ -352,11 +352,11 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         self.n_iter_ = linear.n_iter
 
     def _continues(self, first: Block) -> bool:
-        """Whether the last fit was of the same classes and features."""
-        if not hasattr(self, "coef_"):
+        """Whether the last fit was of as many classes, and of the same features."""
+        if not hasattr(self, "coef_") or self._fitted_features != repr(self.features):
             return False
-        same_map = self._fitted_features == repr(self.features)
-        return same_map and self.coef_.shape[0] == self._n_outputs
+        width = getattr(self.features_, "n_features_in_", first.X.shape[1])
+        return (width, len(self.coef_)) == (first.X.shape[1], self._n_outputs)
 
     @property
     def _start(self) -> np.ndarray:

@@ -12,11 +12,13 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
 from ..compact import CompactMap
+from ..compression import JL
 from ..laws import Normal
 from ..maps import RandomFeatures, RandomProjection
 from ..nystroem import Nystroem
-from ..projections import PROJECTIONS, Projection
+from ..projections import PROJECTIONS, BlockDiagonal, Compressive, Projection
 from ..projections.auto import FEW_FEATURES, choose
+from ..projections.hadamard import padded
 
 COSINE_FLOPS = 12
 """Operations of a cosine: reduction and polynomial."""
@@ -52,7 +54,7 @@ def map_cost(features: Any, n: int, d: int, filled: float) -> MapCost:
         return _random_cost(features, n, d, filled)
     if isinstance(features, RandomProjection):
         m = features.n_components
-        flops, numbers = projection_cost(features.projection, m, d, filled)
+        flops, numbers = projection_cost(features.projection, m, d, filled, linear=True)
         return MapCost(m, flops, numbers, numbers, numbers)
     if isinstance(features, Nystroem):
         m = min(features.n_components, n)
@@ -103,6 +105,12 @@ def _random_cost(features: RandomFeatures, n: int, d: int, filled: float) -> Map
         onehot = getattr(nonlinearity, "output", None) == "onehot"
         columns = m * nonlinearity.pool_size if onehot else m
         return MapCost(columns, flops + each, numbers, numbers, numbers)
+    if isinstance(compression, JL):  # every candidate for every row, then mixed
+        mixing, more = projection_cost(
+            compression.projection, m, drawn, drawn, linear=True
+        )
+        row, held = flops + COSINE_FLOPS * n_phases + mixing, numbers + more
+        return MapCost(m, row, held, held, held)
     # products of the candidates on a sample of rows, then a walk among them
     seen = min(n, getattr(compression, "n_rows", n))
     to_fit = seen * flops + 2 * seen * drawn**2 + m * drawn * seen
@@ -111,22 +119,28 @@ def _random_cost(features: RandomFeatures, n: int, d: int, filled: float) -> Map
 
 
 def projection_cost(
-    projection: Any, m: int, d: int, filled: float
+    projection: Any, m: int, d: int, filled: float, linear: bool = False
 ) -> tuple[float, float]:
-    """Operations a row and numbers of a projection from d to m."""
+    """Operations a row and numbers of a projection from d to m.
+
+    `linear` is for projections that keep lengths, not a kernel: their blocks are small.
+    """
     name = _name(projection, m, d)
-    p = 2 ** int(np.ceil(np.log2(max(d, 2))))
+    p = padded(d)
     blocks = -(-m // p)
     if name == "compressive":
-        n_measurements = getattr(projection, "n_measurements", "auto")
-        q = max(1, d // 4) if n_measurements == "auto" else int(n_measurements)
-        flops, numbers = projection_cost("dense", m, q, q)
+        spec = projection if isinstance(projection, Compressive) else Compressive()
+        q = spec.measurements(d)
+        flops, numbers = projection_cost(spec.projection, m, q, q)
         return 2 * q * filled + flops, q * d + numbers
+    if name == "block_diagonal":
+        spec = projection if isinstance(projection, BlockDiagonal) else BlockDiagonal()
+        entries = m * d / spec.blocks_per_pass(m, d, linear)
+        return 2 * entries * filled / d, 2 * entries
     transforms: dict[str, tuple[float, float]] = {
         "sorf": (3 * blocks * p * np.log2(p), 4 * blocks * p),
         "fastfood": (2 * blocks * p * np.log2(p), 4 * blocks * p),
         "circulant": (10 * blocks * p * np.log2(p), 3 * blocks * p),
-        "block_diagonal": (2 * max(filled, m), 2 * max(d, m)),
         "sparse": (2 * m * filled / np.sqrt(d), m * np.sqrt(d)),
     }
     transforms |= dict.fromkeys(DENSE, (2 * m * filled, m * d))

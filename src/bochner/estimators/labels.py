@@ -11,7 +11,7 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from .._lazy import LazyRows
-from .._validation import check_option
+from .._validation import class_codes
 from ..execution.sources import Block
 from ..linear.moments import Moments
 
@@ -74,17 +74,8 @@ class Labels:
     def block(self, X: Any, y: Any, weight: Any) -> Block:
         """Rows with class numbers for labels and class factors in their weights."""
         y = column_or_1d(y, warn=True)
-        codes = np.searchsorted(self.classes, y)
-        codes = np.minimum(codes, len(self.classes) - 1)
-        unknown = self.classes[codes] != y
-        if weight is not None:
-            unknown = unknown & (weight > 0)
-        if unknown.any():
-            raise ValueError(
-                f"{OWNER}: y holds the label {y[unknown][0]!r}, which is not among the "
-                f"classes {self.classes.tolist()}; name all classes at the first call "
-                "of partial_fit."
-            )
+        counted = True if weight is None else weight > 0
+        codes = class_codes(OWNER, self.classes, y, counted)
         if self.factors is not None:
             factors = self.factors[codes]
             weight = factors if weight is None else weight * factors
@@ -122,7 +113,11 @@ def _factors(classes: np.ndarray, class_weight: Any, counts: Any) -> np.ndarray 
                 f"{class_weight!r}."
             )
         return np.array(factors, dtype=np.float64)
-    check_option(OWNER, "class_weight", class_weight, (None, "balanced", "a dict"))
+    if not (isinstance(class_weight, str) and class_weight == "balanced"):
+        raise ValueError(
+            f"{OWNER}: class_weight must be one of None, 'balanced' and a dict of "
+            f"weights by label; got {class_weight!r}."
+        )
     if counts is None:
         raise ValueError(
             f"{OWNER}: class_weight='balanced' needs all rows; give partial_fit a dict."

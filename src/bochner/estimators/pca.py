@@ -83,6 +83,11 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     O(n M (d + n)) and O(n M). Blocks and `partial_fit` give what `fit` gives on the
     same map, to rounding.
 
+    References
+    ----------
+    B. Schölkopf, A. Smola and K.-R. Müller, Nonlinear component analysis as a kernel
+    eigenvalue problem, Neural Computation 10, 1998.
+
     Examples
     --------
     >>> import numpy as np
@@ -152,7 +157,9 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         block = self._checked(X, None, sample_weight, not begun)
         if not begun:
             self._moments = None
-        features = self.features_ if begun else self._fitted_map(X, y, block.weight)
+        features = (
+            self.features_ if begun else self._fitted_map(block.X, y, block.weight)
+        )
         parts = training(self, ArraySource(*block), features, block, moment_bytes)
         self._add(parts)
         return self

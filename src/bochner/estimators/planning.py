@@ -15,6 +15,7 @@ from ..execution.stream import BLOCK_BYTES
 from ..linear.moments import GRAM_ROWS
 from ..linear.preconditioner import FACTORED_COLUMNS, SAMPLED_ROWS
 from ..linear.sample import ROWS as CHOSEN_BY
+from ..nystroem import Nystroem
 from .classifier import KernelClassifier
 from .costs import MapCost, map_cost
 from .pca import KernelPCA
@@ -127,7 +128,7 @@ def estimate(
     filled = density * d
     data = n * d * size if density == 1 else round(n * filled * (size + 4))
     learner = isinstance(estimator, KernelClassifier | KernelRegressor | KernelPCA)
-    features = _features(estimator, n, d) if learner else estimator
+    features = _features(estimator, n) if learner else estimator
     cost = map_cost(features, n, d, filled)
     stages = [Stage("data", data, 0.0), _map_stage(estimator, cost, learner)]
     if learner:
@@ -138,12 +139,10 @@ def estimate(
     return _judged(estimator, tuple(stages), cost, learner)
 
 
-def _features(owner: Any, n: int, d: int) -> Any:
+def _features(owner: Any, n: int) -> Any:
     """The map that the owner would fit, unfitted."""
     if not is_automatic(owner.features):
         return given_features(owner, n, None)
-    from ..nystroem import Nystroem
-
     return Nystroem(default_size(owner, n))
 
 
@@ -174,7 +173,7 @@ def _learning(owner: Any, cost: MapCost, n: int, size: int) -> list[Stage]:
     passes = 1 if kept else PASSES
     note = "kept" if kept else f"made anew in some {PASSES} passes"
     sample = min(n, m if m <= FACTORED_COLUMNS else SAMPLED_ROWS)
-    square = min(m, FACTORED_COLUMNS) if m <= FACTORED_COLUMNS else sample
+    square = m if m <= FACTORED_COLUMNS else sample
     outputs = "a class" if is_classifier(owner) else "a target"
     return [
         Stage("features", min(whole, total), passes * making, note),

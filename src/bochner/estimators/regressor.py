@@ -101,6 +101,11 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     another O(M²) a row. `predict` takes blocks and Dask collections too, the latter
     lazily.
 
+    References
+    ----------
+    C. E. Rasmussen and C. K. I. Williams, Gaussian processes for machine learning, MIT
+    Press 2006, sections 2.3 and 8.3.
+
     Examples
     --------
     >>> import numpy as np
@@ -309,7 +314,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             self._posterior = linear.path.posterior(linear.alpha)
 
     def _leverage(self, X: Any) -> np.ndarray:
-        """φᵀ(FᵀF + αI)⁻¹φ of rows X about the mean, and 1/n for the intercept, (n,)."""
+        """φᵀ(FᵀF + αI)⁻¹φ of rows X about the mean, and 1/Σw for the intercept."""
         raw = raw_features(self.features_, X)
         rows = FeatureRows(ArraySource(X, np.empty(X.shape[0])), raw, PASSING_BYTES)
         parts = [

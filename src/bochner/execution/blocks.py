@@ -99,11 +99,11 @@ def blocks(
     )
     if is_files(source):
         return file_blocks(source, reading, format)
+    if format is not None:
+        raise ValueError(f"blocks: format={format!r} is for files; leave it out.")
     if reading.is_of_tables and hasattr(source, "columns"):
         return frame_blocks(source, reading)
     reading.check_served("blocks as they are", ("target", "weight"))
-    if format is not None:
-        raise ValueError(f"blocks: format={format!r} is for files.")
     if hasattr(source, "shape"):
         return Blocks(
             lambda: cut(source, target, weight, rows), n_rows=lambda: source.shape[0]

@@ -57,7 +57,6 @@ class RawFeatures:
 
 def raw_features(transformer: Any, X: Any) -> RawFeatures:
     """The columns of a fitted transformer, seen on rows like X."""
-    make = transformer.transform
     if isinstance(transformer, Pipeline):
         before, last = transformer[:-1], transformer[-1]
         if hasattr(last, "feature_map_") and len(transformer) > 1:
@@ -65,15 +64,12 @@ def raw_features(transformer: Any, X: Any) -> RawFeatures:
             inner = raw_features(last, first)
             return _after(before.transform, inner)
     feature_map = getattr(transformer, "feature_map_", None)
-    if isinstance(feature_map, NystroemMap):
-        columns = feature_map.astype(X.dtype).columns
-        return RawFeatures(
-            columns, columns.n_landmarks, X.dtype, feature_map.astype(X.dtype).mixing
-        )
+    make = _checked(transformer)
     if feature_map is not None:
         make = feature_map.astype(X.dtype)
-    else:
-        make = _checked(transformer)
+    if isinstance(make, NystroemMap):
+        columns = make.columns
+        return RawFeatures(columns, columns.n_landmarks, X.dtype, make.mixing)
     first = make(X[:1])
     _check_floating(transformer, first)
     return RawFeatures(make, first.shape[1], np.result_type(first.dtype, np.float32))

@@ -82,6 +82,7 @@ def file_blocks(source: Any, reading: Reading, format: str | None) -> Blocks:
 
 def frame_blocks(frame: Any, reading: Reading) -> Blocks:
     """Blocks of a pandas or polars frame, its columns by name."""
+    reading.check_served("frames", OPTIONS["parquet"])
     _check_arrow("columns of frames")
     import pyarrow as pa
 
@@ -91,7 +92,7 @@ def frame_blocks(frame: Any, reading: Reading) -> Blocks:
         table = frame.to_arrow()
     else:
         table = pa.Table.from_pandas(frame, preserve_index=False)
-    plan = Plan.of(table.schema, reading, "the frame")
+    plan = _plan_of(table.schema, reading, "the frame")
 
     def read() -> Iterator[Item]:
         size = plan_rows(plan, reading)
@@ -167,13 +168,18 @@ def _format(path: Path) -> str:
     return kind
 
 
+def _plan_of(schema: Any, reading: Reading, place: str) -> Any:
+    """What is read of tables like this one: numbers, or frames of what they hold."""
+    kind = Plan if reading.frames is None else FramePlan
+    return kind.of(schema, reading, place)
+
+
 def _table_items(paths: list[Path], module: Any, reading: Reading) -> Iterator[Item]:
     plan: Any = None
-    kind = Plan if reading.frames is None else FramePlan
     for path in paths:
         schema = module.schema(path, reading)
         if plan is None:
-            plan = kind.of(schema, reading, path.name)
+            plan = _plan_of(schema, reading, path.name)
         else:
             plan.check(schema, path.name)
         start = 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from numbers import Real
 from typing import Any
 
 DEFAULT = 2 << 30
@@ -17,10 +18,11 @@ def budget(owner: str, memory: Any) -> int:
     if memory is None:
         return min(DEFAULT, machine_bytes() // 4)
     if isinstance(memory, str):
-        found = re.fullmatch(r"\s*([\d.]+)\s*([KMGT]?)(?:i?B)?\s*", memory, re.I)
+        number = r"\s*(\d+\.?\d*|\.\d+)\s*([KMGT]?)(?:i?B)?\s*"
+        found = re.fullmatch(number, memory, re.I)
         if found:
             memory = float(found[1]) * UNITS[found[2].upper()]
-    if isinstance(memory, str | bool) or not isinstance(memory, int | float):
+    if isinstance(memory, str | bool) or not isinstance(memory, Real):
         raise ValueError(
             f"{owner}: memory must be None, a number of bytes or a text such as "
             f"'2 GiB'; got {memory!r}."

@@ -45,7 +45,8 @@ class Reading:
     def is_of_tables(self) -> bool:
         """Whether it speaks of columns by name."""
         named = isinstance(self.target, str) or isinstance(self.weight, str)
-        return named or self.columns is not None or self.hashed is not None
+        others = self.columns, self.hashed, self.frames
+        return named or any(value is not None for value in others)
 
     def check_served(self, what: str, served: tuple[str, ...]) -> None:
         """Refuse arguments that would be left unused."""

@@ -134,10 +134,17 @@ class ShiftInvariant(Kernel):
 class Gaussian(ShiftInvariant):
     """k(x, y) = exp(−γ‖x − y‖²).
 
+    A Gram matrix takes O(n n′ d) time and the memory of the result.
+
     Parameters
     ----------
     gamma : float, array of (n_features,), "scale", "median", "knn" or "cnm"
         γ, one γ per feature (ARD), or a rule.
+
+    References
+    ----------
+    A. Rahimi and B. Recht, Random features for large-scale kernel machines, NIPS
+    2007.
 
     Examples
     --------
@@ -162,10 +169,17 @@ class Laplacian(ShiftInvariant):
     Not isotropic: its law has no radii, so orthogonal and Hadamard projections refuse
     it. For exp(−‖x − y‖₂/ℓ) take `Matern(nu=0.5)`.
 
+    A Gram matrix takes O(n n′ d) time and the memory of the result.
+
     Parameters
     ----------
     gamma : float, array of (n_features,), "scale", "median", "knn" or "cnm"
         γ, one γ per feature (ARD), or a rule (with ℓ1 distances).
+
+    References
+    ----------
+    A. Rahimi and B. Recht, Random features for large-scale kernel machines, NIPS
+    2007.
 
     Examples
     --------
@@ -191,10 +205,17 @@ class Laplacian(ShiftInvariant):
 class Cauchy(ShiftInvariant):
     """k(x, y) = 1/(1 + γ‖x − y‖²): heavy tails, smooth at zero.
 
+    A Gram matrix takes O(n n′ d) time and the memory of the result.
+
     Parameters
     ----------
     gamma : float, array of (n_features,), "scale", "median", "knn" or "cnm"
         γ, one γ per feature (ARD), or a rule.
+
+    References
+    ----------
+    A. Rahimi and B. Recht, Random features for large-scale kernel machines, NIPS
+    2007.
 
     Examples
     --------
@@ -236,12 +257,19 @@ class Matern(_LengthScale):
     ν = 1/2 is exp(−‖x − y‖/ℓ); larger ν are smoother, up to the Gaussian with
     γ = 1/(2ℓ²).
 
+    A Gram matrix takes O(n n′ d) time and the memory of the result.
+
     Parameters
     ----------
     nu : float
         Smoothness ν.
     length_scale : float, array of (n_features,), "scale", "median", "knn" or "cnm"
         ℓ, one ℓ per feature (ARD), or a rule, with ℓ = 1/√(2γ).
+
+    References
+    ----------
+    C. E. Rasmussen and C. K. I. Williams, Gaussian processes for machine learning, MIT
+    Press 2006, section 4.2.
 
     Examples
     --------
@@ -264,12 +292,19 @@ class Matern(_LengthScale):
 class RationalQuadratic(_LengthScale):
     """k(x, y) = (1 + ‖x − y‖²/(2αℓ²))^−α: a mixture of Gaussians of many scales.
 
+    A Gram matrix takes O(n n′ d) time and the memory of the result.
+
     Parameters
     ----------
     alpha : float
         α; large values approach the Gaussian with γ = 1/(2ℓ²).
     length_scale : float, array of (n_features,), "scale", "median", "knn" or "cnm"
         ℓ, one ℓ per feature (ARD), or a rule, with ℓ = 1/√(2γ).
+
+    References
+    ----------
+    C. E. Rasmussen and C. K. I. Williams, Gaussian processes for machine learning, MIT
+    Press 2006, section 4.2.
 
     Examples
     --------
@@ -294,10 +329,16 @@ class Spherical(ShiftInvariant):
 
     Compact support; positive definite for at most three features.
 
+    A Gram matrix takes O(n n′ d) time and the memory of the result.
+
     Parameters
     ----------
     radius : float or array of (n_features,)
         Where the kernel reaches zero.
+
+    References
+    ----------
+    N. Cressie, Statistics for spatial data, Wiley 1993.
 
     Examples
     --------

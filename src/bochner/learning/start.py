@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._progress import Report
+from .._progress import Report, silent
 from .._random import Stream
 from ..projections import Circulant, Dense, LinearMap, Projection
 from .batches import Rows
@@ -92,7 +92,7 @@ def search_factor(
     def value(factor: float) -> float:
         model = make_model(factor)
         history = learn(
-            model, make_solver(model), few, held, short, rng.child("short"), _silent
+            model, make_solver(model), few, held, short, rng.child("short"), silent
         )
         if history.ended == "interrupted":
             raise KeyboardInterrupt
@@ -105,7 +105,3 @@ def search_factor(
     found |= {factor: value(factor) for factor in (best / 2, best * 2)}
     least = min(found.values())
     return min(factor for factor, value in found.items() if value <= SLACK * least)
-
-
-def _silent(line: str) -> None:
-    pass

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
-from .._validation import check_option
+from .._validation import check_option, class_codes
 from .batches import Rows
 from .losses import LOSSES, Loss, Squared
 
@@ -56,17 +56,7 @@ class Classes:
         return LOSSES[name](len(self.classes))
 
     def encode(self, y: Any) -> np.ndarray:
-        y = _labels(y)
-        codes = np.searchsorted(self.classes, y)
-        codes = np.minimum(codes, len(self.classes) - 1)
-        unknown = self.classes[codes] != y
-        if unknown.any():
-            raise ValueError(
-                f"{OWNER}: y holds the label {y[unknown].tolist()[0]!r}, which is not "
-                f"among the classes {self.classes.tolist()}; name all classes at the "
-                "first call of partial_fit."
-            )
-        return codes
+        return class_codes(OWNER, self.classes, _labels(y))
 
     def strata(self, codes: Any) -> np.ndarray | None:
         return codes

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .._progress import Report, silent
 from .losses import Loss
 from .moments import solve_positive
 from .passes import STEPS, Derivative
@@ -65,7 +66,7 @@ def newton(
     *,
     tol: float,
     max_iter: int,
-    report: Callable[[str], None] = lambda line: None,
+    report: Report = silent,
     precondition: Preconditioner | None = None,
     resumed: State | None = None,
     save: Callable[[State], None] = lambda state: None,

@@ -124,15 +124,6 @@ class RidgePath:
             1.0 if self._intercept else 0.0
         )
 
-    def gcv(self, alpha: float) -> float:
-        """Generalised cross-validation: n Σ residual² / (n − freedom)².
-
-        Leave-one-out with every row's leverage replaced by their mean, which needs no
-        row, and errs where a few rows lie far from the others.
-        """
-        left = max(self.n_rows - self.freedom(alpha), 1e-6 * self.n_rows)
-        return float(self.n_rows * self.residual(alpha).sum() / left**2)
-
     def noise(self, alpha: float) -> np.ndarray:
         """Variance of the noise per target, (K,): residuals over free rows."""
         left = max(self.n_rows - self.freedom(alpha), 1.0)
@@ -163,7 +154,7 @@ class RidgePath:
             ridge *= 10
             factor, failed = lapack.dpotrf(H, lower=0)
         root, _ = lapack.dtrtri(np.triu(factor), lower=0)
-        constant = 1 / self.n_rows if self._intercept else 0.0
+        constant = 1 / self._weight if self._intercept else 0.0
         return Posterior(root, self._mean_f @ root, constant)
 
     def best(self, sample: RowSample, candidates: np.ndarray | None = None) -> float:

@@ -35,6 +35,13 @@ class CosSin(Cosines):
     the Gaussian kernel its variance is (1 − k²)²/2m, below that of `Cos` at equal M.
     M is even; a single feature has no room for a pair and is one of `Cos`.
 
+    Time of M/2 projections and O(n M); memory of the output.
+
+    References
+    ----------
+    D. J. Sutherland and J. Schneider, On the error of random Fourier features, UAI
+    2015.
+
     Examples
     --------
     >>> from bochner import RandomFeatures
@@ -66,6 +73,13 @@ class Cos(Cosines):
 
     Shift-invariant on average over b only: ⟨φ(x), φ(x)⟩ fluctuates around 1. Variance
     (1 + k(2δ)/2 − k²)/M.
+
+    Time of M projections and O(n M); memory of the output.
+
+    References
+    ----------
+    A. Rahimi and B. Recht, Random features for large-scale kernel machines, NIPS
+    2007.
 
     Examples
     --------

@@ -17,6 +17,8 @@ class ReLU(OwnKernel):
     Inner products estimate `kernels.ArcCosine(1)`. One projection a feature; a map of M
     features is a prefix of one of 2M.
 
+    Time of M projections and O(n M); memory of the output.
+
     References
     ----------
     Y. Cho and L. Saul, Kernel methods for deep learning, NIPS 2009.
@@ -42,6 +44,8 @@ class Sign(OwnKernel):
     Which side of random hyperplanes x lies on; inner products estimate
     `kernels.ArcCosine(0)`, 1 − θ/π. One projection a feature; a map of M features is a
     prefix of one of 2M.
+
+    Time of M projections and O(n M); memory of the output.
 
     References
     ----------

@@ -31,6 +31,10 @@ SEEN_COLUMNS = 32
 SEEN_TOLERANCE = 1e-6
 """Relative to the largest; another seed differs by as much as the features have."""
 
+ROOM = 4
+"""How far from the bytes declared a map may be: counts are refined from version to
+version, and a file that was tampered with is off by far more."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Drawable:
@@ -90,7 +94,7 @@ def with_drawn(kind: Kind, name: str, stored: Any, told: Any) -> dict[str, Any]:
     expect(name in DRAWABLE, f"{name} is not drawn from seeds")
     how, model = DRAWABLE[name], kind.make(stored)
     needed = drawing_bytes(model)
-    expect(needed == told["bytes"], "a map is larger than declared")
+    expect(needed <= ROOM * told["bytes"], "a map is larger than declared")
     shape = (SEEN_ROWS, min(SEEN_COLUMNS, n_columns(model)))
     expect(np.shape(told["seen"]) == shape, "a map is of another size than declared")
     if needed > machine_bytes():

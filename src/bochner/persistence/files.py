@@ -81,7 +81,19 @@ def load(path: Any) -> Any:
     Returns
     -------
     The model: predictions are those of the one that was saved, to the bit on the same
-    machine.
+    machine. Time and memory are those of the file, and of drawing a map that is stored
+    as a seed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import bochner
+    >>> model = bochner.methods.rff(8, random_state=0).fit([[0.0], [1.0]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     bochner.save(model, f"{folder}/map.bochner")
+    ...     again = bochner.load(f"{folder}/map.bochner")
+    >>> bool((again.transform([[0.5]]) == model.transform([[0.5]])).all())
+    True
     """
     name = str(checked_path("load", path))
     try:

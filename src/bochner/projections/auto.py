@@ -69,7 +69,7 @@ def choose(X: Any, law: Law, n_out: int, n_maps: int = 1) -> Projection:
       many of those is still cheaper by the measured constants, as it is for few
       frequencies or very sparse rows, and its matrix fits a gigabyte.
     - Otherwise: independent frequencies, or a circulant where their matrix is too
-    large.
+      large.
 
     `python -m benchmarks auto` and `python -m benchmarks error` print the measurements
     behind the rule.

@@ -101,7 +101,7 @@ class BlockDiagonal(Projection):
         if self.block_size == "auto":
             size = _block_size(n_out, kurtosis(X, law.metric, pairs))
             resolved.set_params(block_size=min(size, d))
-        k = resolved._blocks_per_pass(n_out, d)
+        k = resolved.blocks_per_pass(n_out, d)
         sizes = _sizes(d, k, k)
         if self.bias_correction == "scalar":
             resolved.set_params(amplitude=amplitude_for(X, law, sizes, pairs))
@@ -111,7 +111,7 @@ class BlockDiagonal(Projection):
         return resolved
 
     def _sample(self, law: Any, n_out: int, n_in: int, rng: Stream) -> LinearMap:
-        k = self._blocks_per_pass(n_out, n_in)
+        k = self.blocks_per_pass(n_out, n_in)
         sizes = _sizes(n_in, k, n_out)
         C = np.zeros((n_out, int(sizes.max())))
         for b in np.unique(sizes).tolist():
@@ -123,7 +123,7 @@ class BlockDiagonal(Projection):
 
     def _sample_isometry(self, n_out: int, n_in: int, rng: Stream) -> LinearMap:
         """V with E‖V u‖² = ‖u‖²: for every u and shuffle where passes are complete."""
-        k = self._blocks_per_pass(n_out, n_in, linear=True)
+        k = self.blocks_per_pass(n_out, n_in, linear=True)
         sizes = _sizes(n_in, k, n_out)
         C = rng.child("entries").normal(n_out, int(sizes.max()))
         if n_out % k == 0:
@@ -132,7 +132,8 @@ class BlockDiagonal(Projection):
             C *= np.sqrt(n_in / (n_out * sizes))[:, None]
         return _assemble(C, sizes, n_in, k, rng)
 
-    def _blocks_per_pass(self, n_out: int, n_in: int, linear: bool = False) -> int:
+    def blocks_per_pass(self, n_out: int, n_in: int, linear: bool = False) -> int:
+        """Into how many blocks n_in features are cut; `linear`: to keep lengths."""
         if self.block_size == "paper" or (linear and self.block_size == "auto"):
             return min(n_out, n_in)
         b = self.block_size

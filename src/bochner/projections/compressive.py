@@ -97,9 +97,14 @@ class Compressive(Projection):
         """What the second stage asks its features to be multiplied with."""
         return self._second().amplitude
 
+    def for_units(self, n_maps: int) -> Compressive:
+        """What the second stage is for several maps at a time."""
+        second = self._second().for_units(n_maps)
+        return Compressive(self.n_measurements, second, self.ensemble)
+
     def resolve(self, X: Any, law: Law, n_out: int, rng: Stream) -> Compressive:
         """Settle p, and the second stage on measurements of rows of X."""
-        p = self._measurements(X.shape[1])
+        p = self.measurements(X.shape[1])
         rows = X[rng.child("rows").subset(X.shape[0], MEASURED_ROWS)]
         # plain Gaussian measurements tell the same of the data, without a QR
         P = Dense().sample_isometry(p, X.shape[1], rng.child("measurements"))
@@ -114,7 +119,7 @@ class Compressive(Projection):
         return Compressive(p, second, self.ensemble)
 
     def _sample(self, law: Law, n_out: int, n_in: int, rng: Stream) -> Compose:
-        p = self._measurements(n_in)
+        p = self.measurements(n_in)
         first = Orthoprojector(self.ensemble)
         P = first.sample_isometry(p, n_in, rng.child("measurements"))
         return Compose(self._second().sample(law, n_out, p, rng.child("projection")), P)
@@ -124,7 +129,8 @@ class Compressive(Projection):
             "Compressive", "projection", self.projection, SECOND_STAGES, Projection
         )
 
-    def _measurements(self, n_in: int) -> int:
+    def measurements(self, n_in: int) -> int:
+        """How many are taken of n_in features."""
         if isinstance(self.n_measurements, str) and self.n_measurements == "auto":
             return int(np.ceil(MEASURED_SHARE * n_in))
         hint = " (Or 'auto', a quarter of the features.)"

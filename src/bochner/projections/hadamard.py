@@ -169,8 +169,10 @@ class HadamardChain(BlockMap):
     Parameters
     ----------
     n_in : int
-    orders : int32 array of shape (K, blocks, d), or (K, 1, d) for the same in all
-    blocks factors : array of shape (K, blocks, d) scale : array of shape (n_out,)
+    orders : int32 array of shape (K, blocks, d), or (K, 1, d)
+        The latter where all blocks have the same.
+    factors : array of shape (K, blocks, d)
+    scale : array of shape (n_out,)
     """
 
     n_in: int

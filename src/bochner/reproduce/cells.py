@@ -53,7 +53,7 @@ class Cell:
     slack : float
         How far apart chance alone may set the two.
     reason : str
-        From a measurement, where the figure is missed.
+        What was measured about it: it is told where the figure is missed.
     series : str
         The line of a chart that the cell is on.
     x : float or None
@@ -64,8 +64,8 @@ class Cell:
     cell: str
     theirs: float
     ours: float
-    slack: float = 0.0
-    reason: str = ""
+    slack: float
+    reason: str
     series: str = ""
     x: float | None = None
 
@@ -78,6 +78,11 @@ class Cell:
             return BEATEN
         return REACHED if ahead >= -self.slack else MISSED
 
+    @property
+    def verdict(self) -> str:
+        """The status, with the reason where the figure is missed."""
+        return f"{self.status}: {self.reason}" if self.status == MISSED else self.status
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON; a reason only where it is needed."""
         found = {
@@ -89,7 +94,7 @@ class Cell:
             "status": self.status,
         }
         if self.status == MISSED:
-            found["reason"] = self.reason or "no reason is known"
+            found["reason"] = self.reason
         shown = {"what": self.table.what, "better": self.table.better}
         axis = {"series": self.series, "x": self.x, "axis": self.table.x}
         return found | shown | {"slack": self.slack} | axis

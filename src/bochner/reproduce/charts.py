@@ -12,8 +12,6 @@ from .cells import Cell
 from .run import Reproduction
 
 BESIDE = "Full lines: ours. Dashed, open: the paper's."
-FEWEST = 2
-"""Points that make a line."""
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ from typing import Any
 
 from .._atomic import new_file
 from ..report import rendered, text
-from .cells import MISSED
 from .charts import figures
 from .run import PAPERS, Reproduction
 
@@ -26,7 +25,6 @@ def page(found: Reproduction) -> str:
         "found": found,
         "papers": [_paper(found, name, drawn) for name in _papers(found)],
         "counts": found.counts(),
-        "missed": MISSED,
         "number": text.number,
         "took": text.seconds(found.seconds),
         "version": found.environment["bochner"],
@@ -37,7 +35,8 @@ def page(found: Reproduction) -> str:
 
 
 def _papers(found: Reproduction) -> list[str]:
-    return list(dict.fromkeys(cell.table.paper for cell in found.cells))
+    names = [cell.table.paper for cell in found.cells]
+    return list(dict.fromkeys([*names, *(curve.paper for curve in found.curves)]))
 
 
 def _paper(found: Reproduction, name: str, drawn: list[Any]) -> dict[str, Any]:

@@ -42,6 +42,9 @@ class Reproduction:
     left_out : dict
         Experiments that were not made, and why.
     seconds : float
+        Of all experiments, those of earlier runs too.
+    kept : int
+        Experiments that an earlier run had made.
     environment : dict
         Versions and the machine.
     """
@@ -50,6 +53,7 @@ class Reproduction:
     findings: list[Finding] = field(default_factory=list)
     left_out: dict[str, str] = field(default_factory=dict)
     seconds: float = 0.0
+    kept: int = 0
     environment: dict[str, str] = field(default_factory=environment)
 
     @property
@@ -101,8 +105,7 @@ def reproduce(
     _check_names(names)
     planned = [e for name in names for e in PAPERS[name].experiments(quick)]
     result, known = Reproduction(quick), datasets.available()
-    kept = State(state, quick)
-    start = time.perf_counter()
+    held = State(state, quick)
     for done, experiment in enumerate(planned):
         progress(experiment.key, done, len(planned))
         missing = [name for name in experiment.sets if name not in known]
@@ -112,11 +115,13 @@ def reproduce(
                 f"folder that has {missing[0]}.npz"
             )
             continue
-        for finding in kept.findings(experiment):
+        result.kept += held.has(experiment)
+        made = held.measured(experiment)
+        result.seconds += made.seconds
+        for finding in made.findings:
             result.findings.append(finding)
             found(finding)
     progress("", len(planned), len(planned))
-    result.seconds = time.perf_counter() - start
     return result
 
 
@@ -128,30 +133,53 @@ def _check_names(names: list[str]) -> None:
         )
 
 
+@dataclass(frozen=True)
+class Made:
+    """What an experiment has found, and how long it took."""
+
+    findings: list[Finding]
+    seconds: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return asdict(self)
+
+    @classmethod
+    def of(cls, held: dict[str, Any]) -> Made:
+        """From plain values."""
+        return cls([_revived(found) for found in held["findings"]], held["seconds"])
+
+
 class State:
-    """Findings by experiment, in memory and, where a path is given, in a file."""
+    """What experiments have found, in memory and, where a path is given, in a file."""
 
     def __init__(self, path: Any, quick: bool) -> None:
         self._path = None if path is None else Path(path)
         self._head = {"version": __version__, "quick": quick}
-        self._made: dict[str, list[dict[str, Any]]] = {}
+        self._made: dict[str, dict[str, Any]] = {}
         if self._path is not None and self._path.exists():
             self._made = self._read()
 
-    def findings(self, experiment: Experiment) -> list[Finding]:
-        """Those of an experiment: as they were kept, or measured now."""
-        if experiment.key in self._made:
-            return [_revived(found) for found in self._made[experiment.key]]
+    def has(self, experiment: Experiment) -> bool:
+        """Whether it was made before."""
+        return experiment.key in self._made
+
+    def measured(self, experiment: Experiment) -> Made:
+        """What an experiment has found: as it was kept, or measured now."""
+        if self.has(experiment):
+            return Made.of(self._made[experiment.key])
+        start = time.perf_counter()
         with warnings.catch_warnings():
             # the papers' penalties and sizes are given, not ours to change
             warnings.simplefilter("ignore", ConvergenceWarning)
             warnings.simplefilter("ignore", UserWarning)
             found = list(experiment.measure())
-        self._made[experiment.key] = [asdict(finding) for finding in found]
+        made = Made(found, time.perf_counter() - start)
+        self._made[experiment.key] = made.to_dict()
         self._write()
-        return found
+        return made
 
-    def _read(self) -> dict[str, list[dict[str, Any]]]:
+    def _read(self) -> dict[str, dict[str, Any]]:
         assert self._path is not None
         name = os.fspath(self._path)
         try:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from .timing import print_table
 RESULTS = Path("peers.json")
 PARTIAL = Path("peers.partial.json")
 PICTURE = Path("peers.png")
-PARTS = {
+PARTS: dict[str, Callable[[bool], Any]] = {
     "speed": peer_speed.run,
     "error": peer_error.run,
     **{name: partial(peer_learning.run, name) for name in peer_learning.SETS},

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from .._atomic import check_writable
-from ..comparison.compare import REPEATS, SIZES, compare_rows
+from ..comparison.compare import EXACT_ROWS, REPEATS, SIZES, compare_rows
 from ..comparison.results import Comparison, Entry
 from ..jobs.rows import rows_at_hand
 from ..report import check_installed, write
@@ -43,7 +43,7 @@ def compare(
     ] = None,
     exact_rows: Annotated[
         int, typer.Option(help="Rows for the exact kernel machine; 0 leaves it out.")
-    ] = 4000,
+    ] = EXACT_ROWS,
     report: Annotated[
         Path | None, typer.Option(help="Write a page about it to this HTML file.")
     ] = None,

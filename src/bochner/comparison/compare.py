@@ -53,6 +53,9 @@ def compare(
     draw of every map is fitted while memory is traced, so its time counts only where
     it is the only one.
 
+    Time: methods × sizes × repeats fits of O(n M² + M³), and one exact machine of at
+    most O(exact_rows³); memory of the largest of them.
+
     Parameters
     ----------
     X : array, CSR matrix or frame of shape (n, d)
@@ -216,6 +219,7 @@ def _measured(
 
 
 def checked_names(owner: str, names: Iterable[str] | None) -> list[str]:
+    """Methods by name, each once; all where none are named."""
     found = list(dict.fromkeys(METHODS if names is None else names))
     unknown = [name for name in found if name not in METHODS]
     if unknown or not found:
@@ -227,6 +231,7 @@ def checked_names(owner: str, names: Iterable[str] | None) -> list[str]:
 
 
 def checked_sizes(owner: str, sizes: Iterable[int]) -> list[int]:
+    """Numbers of components, from small to large, each once."""
     found = sorted(set(sizes))
     for size in found:
         check_count(owner, "sizes", size)

@@ -27,9 +27,10 @@ def budget(owner: str, memory: Any) -> int:
             f"{owner}: memory must be None, a number of bytes or a text such as "
             f"'2 GiB'; got {memory!r}."
         )
-    if not memory > 0:
+    n_bytes = float(memory)
+    if not n_bytes > 0:
         raise ValueError(f"{owner}: memory must be positive; got {memory!r}.")
-    return int(memory)
+    return int(n_bytes)
 
 
 def readable(n_bytes: float) -> str:

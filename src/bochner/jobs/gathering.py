@@ -29,7 +29,7 @@ def gathered(source: Blocks) -> tuple[Any, Any] | None:
         if not parts and _is_large(source, item):
             return None
         parts.append(item)
-        size += n_rows(item.X) * bytes_a_row(item.X)
+        size += item.X.shape[0] * bytes_a_row(item.X)
         if size > WHOLE_BYTES:
             return None
     if not parts:
@@ -56,7 +56,7 @@ def sampled(
     shift = np.uint64(seed % (1 << 20) << 40)  # beyond the places of any stream
     seen, threshold = 0, np.iinfo(np.uint64).max
     for item in source.walk():
-        n = n_rows(item.X)
+        n = item.X.shape[0]
         if not parts:
             n_wanted = min(n_wanted, max(1, int(SAMPLE_BYTES / bytes_a_row(item.X))))
         places = np.arange(seen, seen + n, dtype=np.uint64)
@@ -89,10 +89,6 @@ def _below(
 def rows_at(X: Any, places: np.ndarray) -> Any:
     """Rows of an array, CSR matrix or frame."""
     return X.iloc[places] if hasattr(X, "iloc") else X[places]
-
-
-def n_rows(X: Any) -> int:
-    return X.shape[0]
 
 
 def bytes_a_row(X: Any) -> float:

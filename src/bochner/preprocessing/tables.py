@@ -43,7 +43,7 @@ def for_table(
     - dates: year, month, day, weekday and hour, as numbers.
 
     Columns without any value are left out. Columns are found by name, so that later
-    tables may have others besides, in any order.
+    tables may have others besides, in any order. Time of a look at every cell.
 
     Parameters
     ----------

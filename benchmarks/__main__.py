@@ -1,6 +1,6 @@
 """`python -m benchmarks transform`: run one benchmark, or all.
 
-`python -m benchmarks readme` writes what `peers` has measured into README.md.
+`python -m benchmarks readme` writes what `peers` has measured into README.md and docs.
 """
 
 from __future__ import annotations

@@ -9,6 +9,41 @@ from .peer_learning import scored
 from .peers import OURS, TITLES
 
 HEADER = ["", OURS, *TITLES.values(), "ahead of all"]
+HEADLINE = ["", "the most accurate of the peers", "ours, as accurate", "faster", "best"]
+SPEED_UP = ["d → M", "ns per output", *(f"{title} ÷ ours" for title in TITLES.values())]
+ALIKE = (
+    "As accurate: within one standard error on the test rows. Times are of fit and "
+    "predict together; a peer that was stopped for time does not count."
+)
+
+
+def headline(data: dict[str, Any]) -> list[str]:
+    """The most accurate peer, the fastest of ours that is as accurate, and our best."""
+    ended = [point for point in data["points"] if "seconds" in point]
+    ours = [point for point in ended if point["library"] == OURS]
+    peers = [point for point in ended if point["library"] != OURS]
+    first = max(peers, key=lambda point: (point["score"], -point["seconds"]))
+    alike = [p for p in ours if p["score"] >= first["score"] - first["error"]]
+    same = min(alike, key=lambda point: point["seconds"], default=None)
+    best = max(ours, key=lambda point: point["score"])
+    task = data["task"]
+    return [
+        f"{data['data']}, {data['rows'][0]:,} rows",
+        f"{TITLES[first['library']]} `{first['learner']}`: {_point(task, first)}",
+        f"`{same['learner']}`: **{_point(task, same)}**" if same else "none",
+        f"**{first['seconds'] / same['seconds']:.1f} ×**" if same else "",
+        f"`{best['learner']}`: {_point(task, best)}",
+    ]
+
+
+def speed_up(shape: dict[str, Any]) -> list[str]:
+    """Features as they come from each library, over ours as they come."""
+    found = peer_speed.ratios(shape, "default")
+    cells = [
+        f"{found[library]:.1f} ×" if library in found else "" for library in TITLES
+    ]
+    ns = f"{shape['ns'][f'{OURS} default']:.2f}"
+    return [f"{shape['d']} → {shape['M']}", ns, *cells]
 
 
 def rows(found: dict[str, Any]) -> list[list[str]]:

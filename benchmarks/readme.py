@@ -1,41 +1,79 @@
-"""`python -m benchmarks readme`: the comparison in README.md, from `peers.json`.
+"""Tables of README.md and of pages in docs from what `peers` has measured.
 
-What stands between the two markers is replaced, so that no figure is typed.
+`<!-- headline:begin -->` … `<!-- headline:end -->` holds the most accurate peers beside
+ours, `speed` how many times faster `transform` is, and `peers` every measure.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 from . import peer_table
 
-BEGIN = "<!-- peers:begin -->"
-END = "<!-- peers:end -->"
-README = Path("README.md")
+PAGES = tuple(map(Path, ("README.md", "docs/index.md", "docs/measured.md")))
 RESULTS = Path("peers.json")
+COMMAND = "*`python -m benchmarks peers`.*"
 
 
-def rewrite(page: Path = README, results: Path = RESULTS) -> None:
-    """Replace the section of the page; ValueError for quick results or no markers."""
+def rewrite(pages: Iterable[Path] = PAGES, results: Path = RESULTS) -> None:
+    """Replace the sections of the pages; ValueError for quick results or no markers."""
     found = json.loads(results.read_text())
     if found["quick"]:
         raise ValueError(
             f"readme: {results} is of a quick run; run `python -m benchmarks peers`."
         )
-    text = page.read_text()
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise ValueError(f"readme: {page} needs a line {BEGIN} and, below, {END}.")
-    page.write_text(f"{before}{BEGIN}\n{section(found)}\n{END}{after}")
+    for page in pages:
+        text = page.read_text()
+        present = [name for name in SECTIONS if _marker(name, "begin") in text]
+        if not present:
+            known = ", ".join(_marker(name, "begin") for name in SECTIONS)
+            raise ValueError(f"readme: {page} has none of the lines {known}.")
+        for name in present:
+            text = _replaced(page, text, name, SECTIONS[name](found))
+        page.write_text(text)
 
 
-def section(found: dict[str, Any]) -> str:
-    """The table in Markdown, the rule, and where it is not kept."""
-    header = [*peer_table.HEADER]
-    lines = [header, ["---"] * len(header), *peer_table.rows(found)]
-    table = "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+def _marker(name: str, end: str) -> str:
+    return f"<!-- {name}:{end} -->"
+
+
+def _replaced(page: Path, text: str, name: str, section: str) -> str:
+    before, begin, rest = text.partition(_marker(name, "begin"))
+    _, end, after = rest.partition(_marker(name, "end"))
+    if not end:
+        raise ValueError(f"readme: {page} needs a line {_marker(name, 'end')}.")
+    return f"{before}{begin}\n{section}\n{end}{after}"
+
+
+def _table(header: list[str], rows: list[list[str]]) -> str:
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def headline(found: dict[str, Any]) -> str:
+    """The most accurate peer on each data set, and ours beside it."""
+    rows = [peer_table.headline(data) for data in found["learning"]]
+    return f"{_table(peer_table.HEADLINE, rows)}\n\n{COMMAND} {peer_table.ALIKE}"
+
+
+def speed(found: dict[str, Any]) -> str:
+    """How many times faster ours makes features, as they come."""
+    rows = [peer_table.speed_up(shape) for shape in found["speed"]]
+    return f"{_table(peer_table.SPEED_UP, rows)}\n\n{COMMAND}"
+
+
+def everything(found: dict[str, Any]) -> str:
+    """All measures, the rule, and where it is not kept."""
+    table = _table(peer_table.HEADER, peer_table.rows(found))
     notes = "\n".join([found["rule"], *peer_table.notes(found)])
-    return f"{table}\n\n*`python -m benchmarks peers`.* {notes}"
+    return f"{table}\n\n{COMMAND} {notes}"
+
+
+SECTIONS: dict[str, Callable[[dict[str, Any]], str]] = {
+    "headline": headline,
+    "speed": speed,
+    "peers": everything,
+}

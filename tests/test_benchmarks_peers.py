@@ -91,27 +91,45 @@ def test_table():
     assert "Stopped after 9 s on some: rfflearn slow." in notes
 
 
-def test_readme_is_rewritten_between_its_markers(tmp_path):
-    page, file = tmp_path / "README.md", tmp_path / "peers.json"
-    page.write_text(f"above\n{readme.BEGIN}\nold\n{readme.END}\nbelow\n")
+def marked(*names):
+    lines = [f"<!-- {name}:begin -->\nold\n<!-- {name}:end -->" for name in names]
+    return "\n".join(["above", *lines, "below\n"])
+
+
+def test_pages_are_rewritten_between_their_markers(tmp_path):
+    page, other, file = (tmp_path / name for name in ("a.md", "b.md", "peers.json"))
+    page.write_text(marked("headline", "speed"))
+    other.write_text(marked("peers"))
     file.write_text(json.dumps(results()))
-    readme.rewrite(page, file)
+    readme.rewrite([page, other], file)
     once = page.read_text()
-    assert once.startswith(f"above\n{readme.BEGIN}\n|") and "old" not in once
-    assert once.endswith(f"{readme.END}\nbelow\n") and "2.5 ×" in once
-    readme.rewrite(page, file)
+    assert once.startswith("above\n<!-- headline:begin -->\n|") and "old" not in once
+    assert once.endswith("<!-- speed:end -->\nbelow\n") and "20.0 ×" in once
+    assert "some, 100 rows | xGPR `x`: 80.00 % in 2.0 s" in once
+    assert "`x`: **90.00 % in 1.0 s** | **2.0 ×**" in once
+    assert "2.5 ×" in other.read_text()
+    readme.rewrite([page, other], file)
     assert page.read_text() == once
 
 
-def test_readme_refuses(tmp_path):
+def test_a_headline_without_a_match_says_so():
+    data = results()["learning"][0]
+    data["points"].append(point("xgpr", 0.95, 2.0))
+    assert peer_table.headline(data)[2:4] == ["none", ""]
+
+
+def test_pages_that_cannot_be_rewritten(tmp_path):
     page, file = tmp_path / "README.md", tmp_path / "peers.json"
     page.write_text("no markers")
     file.write_text(json.dumps(results()))
-    with pytest.raises(ValueError, match="peers:begin"):
-        readme.rewrite(page, file)
+    with pytest.raises(ValueError, match="has none of the lines <!-- headline:begin"):
+        readme.rewrite([page], file)
+    page.write_text("<!-- speed:begin -->")
+    with pytest.raises(ValueError, match="needs a line <!-- speed:end -->"):
+        readme.rewrite([page], file)
     file.write_text(json.dumps(results(quick=True)))
     with pytest.raises(ValueError, match="quick"):
-        readme.rewrite(page, file)
+        readme.rewrite([page], file)
 
 
 def test_figure(tmp_path):

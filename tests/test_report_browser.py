@@ -14,6 +14,8 @@ pytest.importorskip("plotly")
 pytest.importorskip("playwright")
 
 from bochner import report
+from bochner.reproduce import Cell, Curve, Reproduction, Table
+from bochner.reproduce import page as reproduce
 from comparisons import EDGES, HOSTILE, NAMES, SCRIPT
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -23,7 +25,18 @@ CHARTS = ("features", "fit", "error", "row")
 LOOK = """() => { const chart = document.getElementById("chart-fit");
     return [chart._fullLayout.paper_bgcolor, chart._fullLayout.font.color,
             chart._fullData[1].line.color]; }"""
+REPRODUCTION = "reproduction"
 Open = Callable[..., Any]
+
+
+def reproduced() -> Reproduction:
+    """A table with an axis, one without, and a figure, of names that are scripts."""
+    axis = Table("giga", SCRIPT, "accuracy, %", x="features")
+    plain = Table("maxout", "errors", "error, %", "lower")
+    cells = [Cell(axis, f"J = {J}", 90.0, J / 2, 1.0, SCRIPT, "x", J) for J in (8, 190)]
+    cells.append(Cell(plain, SCRIPT, 2.0, 2.1, 0.2, "one draw"))
+    curve = Curve("maxout", "distances", SCRIPT, (1.0, 2.0), (3.0, 4.0), "x", "y")
+    return Reproduction(True, [*cells, curve], {"giga/a9a": "no data"})
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +61,9 @@ def show(browser, tmp_path_factory) -> Iterator[Open]:
 
     def show(name: str, **settings: Any) -> Any:
         path = folder / f"{name}.html"
-        if not path.exists():
+        if not path.exists() and name == REPRODUCTION:
+            reproduce.write(reproduced(), path)
+        elif not path.exists():
             report.write(EDGES[name], path)
         contexts.append(browser.new_context(**{"viewport": DESKTOP} | settings))
         page = contexts[-1].new_page()
@@ -239,3 +254,16 @@ def test_without_scripts_there_is_the_table(show):
     assert "Charts need JavaScript" in page.locator("noscript").inner_text()
     assert page.locator(".codes summary").is_visible()
     assert not page.locator(".chips").is_visible()
+
+
+@pytest.mark.parametrize("settings", [{}, {"viewport": PHONE, "color_scheme": "dark"}])
+def test_reproductions(show, settings):
+    page = show(REPRODUCTION, **settings)
+    assert page.locator(".chart .scatterlayer path.point").count() >= 5
+    said = page.locator("body").inner_text()
+    assert "missed" in said and "reached" in said and "beaten" in said
+    assert said.count(SCRIPT) >= 4  # as text: title, cell, reason, a line's name
+    assert "giga/a9a: no data" in said
+    width = page.evaluate("document.documentElement.scrollWidth")
+    assert width <= page.viewport_size["width"]
+    assert page.wrong == []

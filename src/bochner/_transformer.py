@@ -23,6 +23,26 @@ from .kernels import KERNELS, Kernel
 from .nonlinearities import Nonlinearity
 
 
+def checked_rows(
+    owner: Any, X: Any, y: Any = None, *, reset: bool, **checks: Any
+) -> Any:
+    """X, or X and y, validated: dense or CSR, float32 or float64, finite."""
+    given = {} if y is None else {"y": y, **checks}
+    out = validate_data(
+        owner,
+        X,
+        accept_sparse="csr",
+        dtype=FLOATS,
+        ensure_all_finite=False,  # all cores look, below
+        reset=reset,
+        **given,
+    )
+    rows = out if y is None else out[0]
+    if not (get_config()["assume_finite"] or all_finite(rows)):
+        assert_all_finite(rows, estimator_name=type(owner).__name__, input_name="X")
+    return out
+
+
 class RowTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """What transformers of dense or CSR rows share: validation, names and tags."""
 
@@ -34,17 +54,7 @@ class RowTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             )
         if is_lazy(X) or isinstance(X, LazyRows):
             return self._lazy_rows(X, reset=reset)
-        X = validate_data(
-            self,
-            X,
-            accept_sparse="csr",
-            dtype=FLOATS,
-            ensure_all_finite=False,  # all cores look, below
-            reset=reset,
-        )
-        if not (get_config()["assume_finite"] or all_finite(X)):
-            assert_all_finite(X, estimator_name=type(self).__name__, input_name="X")
-        return X
+        return checked_rows(self, X, reset=reset)
 
     def _lazy_rows(self, X: Any, *, reset: bool) -> LazyRows:
         """Rows of a Dask collection, of which a fit reads little."""

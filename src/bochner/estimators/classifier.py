@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._lazy import LazyRows, is_lazy, over_chunks
 from .._progress import reporter
+from .._transformer import checked_rows
 from .._validation import check_count, check_option, check_positive, check_weight
 from ..execution.checkpoint import checkpoint_of
 from ..execution.sources import ArraySource, Block, BlockSource, Source
@@ -38,7 +39,6 @@ from .streaming import Incremental
 from .training import (
     Training,
     canonical,
-    checked_rows,
     default_size,
     fit_transformer,
     given_features,

@@ -14,6 +14,7 @@ from sklearn.base import (
 from sklearn.utils.validation import check_is_fitted
 
 from .._lazy import is_lazy, over_chunks
+from .._transformer import checked_rows
 from .._validation import FLOAT_NAMES, check_count, check_weight
 from ..execution.checkpoint import checkpoint_of
 from ..execution.sources import ArraySource, Block, BlockSource, Source
@@ -26,7 +27,6 @@ from .reading import check_alone, first_block, gathered, lazy_source
 from .training import (
     Training,
     canonical,
-    checked_rows,
     default_size,
     fit_transformer,
     given_features,

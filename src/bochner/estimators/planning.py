@@ -169,7 +169,7 @@ def _learning(owner: Any, cost: MapCost, n: int, size: int) -> list[Stage]:
         ]
     total = budget(type(owner).__name__, owner.memory)
     whole = n * m * size
-    kept = whole <= FITTING[0] * total
+    kept = whole <= FITTING.kept * total
     passes = 1 if kept else PASSES
     note = "kept" if kept else f"made anew in some {PASSES} passes"
     sample = min(n, m if m <= FACTORED_COLUMNS else SAMPLED_ROWS)

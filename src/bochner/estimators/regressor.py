@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._lazy import LazyRows, is_lazy, over_chunks
 from .._progress import reporter
+from .._transformer import checked_rows
 from .._validation import check_option, check_weight
 from ..execution.checkpoint import checkpoint_of
 from ..execution.features import PASSING_BYTES, FeatureRows, raw_features
@@ -32,7 +33,6 @@ from .streaming import Incremental
 from .training import (
     Training,
     canonical,
-    checked_rows,
     default_size,
     fit_transformer,
     given_features,

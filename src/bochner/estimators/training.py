@@ -8,19 +8,17 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn import get_config
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
-from sklearn.utils import assert_all_finite
-from sklearn.utils.validation import has_fit_parameter, validate_data
+from sklearn.utils.validation import has_fit_parameter
 
 from .._distances import as_float64
 from .._lazy import LazyRows
 from .._progress import reporter, silent
 from .._random import Stream, as_stream
 from .._transformer import RowTransformer
-from .._validation import FLOATS, check_count
+from .._validation import check_count
 from ..execution.checkpoint import Checkpoint
 from ..execution.features import (
     PASSING_BYTES,
@@ -31,7 +29,6 @@ from ..execution.features import (
 )
 from ..execution.memory import budget, readable
 from ..execution.sources import ArraySource, Block, Source
-from ..feature_map import all_finite
 from ..landmarks import SORTED_ROWS, distinct
 from ..linear.preconditioner import FACTORED_COLUMNS, SAMPLED_ROWS
 from ..methods import METHODS
@@ -52,26 +49,6 @@ LEARNED_COMPONENTS = 256
 
 DEVIATION_ROWS = 20_000
 """Rows asked for the standard deviation of features."""
-
-
-def checked_rows(
-    owner: Any, X: Any, y: Any = None, *, reset: bool, **checks: Any
-) -> Any:
-    """X, or X and y, validated: dense or CSR, float32 or float64, finite."""
-    given = {} if y is None else {"y": y, **checks}
-    out = validate_data(
-        owner,
-        X,
-        accept_sparse="csr",
-        dtype=FLOATS,
-        ensure_all_finite=False,  # all cores look, below
-        reset=reset,
-        **given,
-    )
-    rows = out if y is None else out[0]
-    if not (get_config()["assume_finite"] or all_finite(rows)):
-        assert_all_finite(rows, estimator_name=type(owner).__name__, input_name="X")
-    return out
 
 
 def canonical(X: Any, y: np.ndarray, weight: np.ndarray | None) -> ArraySource:

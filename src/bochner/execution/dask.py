@@ -125,7 +125,7 @@ class DaskRows(SourceRows):
     def _holding_tasks(self, step: Any) -> Iterator[list[Any]]:
         """The same on features that are kept from pass to pass, where they fit."""
         whole = self.n_rows * self.n_columns * self.dtype.itemsize
-        if whole > FITTING[0] * self.budget * _n_workers():
+        if whole > FITTING.kept * self.budget * _n_workers():
             with self._making_tasks(step, silent) as tasks:
                 yield tasks
             return

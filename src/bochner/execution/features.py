@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from scipy import sparse
@@ -30,10 +30,18 @@ PASSING_BYTES = 16 << 20
 """Features of a chunk that is not kept: the next takes its place in memory, where a
 larger one would be given fresh pages, which cost more than the features do."""
 
-FITTING, STREAMED = (0.65, 0.35, 0.35), (0.1, 0.3, 0.6)
-"""Shares of the budget for features that are kept, for a sample of them, and for copies
-of the rows that curve: where all features fit the first, and where they do not and
-copies spare most passes the making of features."""
+
+class Shares(NamedTuple):
+    """Parts of the budget."""
+
+    kept: float  # for features that stay from pass to pass
+    sample: float  # for some of them, which choose a penalty and precondition
+    copies: float  # for copies of the rows that curve
+
+
+FITTING, STREAMED = Shares(0.65, 0.35, 0.35), Shares(0.1, 0.3, 0.6)
+"""Where all features fit the first, and where they do not, and copies spare most passes
+the making of features. A sample and copies share what the first leaves."""
 
 
 @dataclass(frozen=True)
@@ -280,7 +288,7 @@ class FeatureRows(SourceRows):
         F = chunk.F
         parts = (F.data, F.indices, F.indptr) if sparse.issparse(F) else (F,)
         size = sum(part.nbytes for part in parts)
-        if self._bytes + size <= self._shares[0] * self.budget:
+        if self._bytes + size <= self._shares.kept * self.budget:
             self._kept[i] = chunk
             self._bytes += size
 
@@ -291,12 +299,12 @@ class FeatureRows(SourceRows):
         return passes.values_along(self, loss, both)
 
     def sample(self, n_rows: int) -> KeptRows:
-        return self._drawn(n_rows, self._fitting_rows(self._shares[1]))
+        return self._drawn(n_rows, self._fitting_rows(self._shares.sample))
 
     @property
-    def _shares(self) -> tuple[float, float, float]:
+    def _shares(self) -> Shares:
         whole = self.n_rows * self.n_columns * self.dtype.itemsize
-        return FITTING if whole <= FITTING[0] * self.budget else STREAMED
+        return FITTING if whole <= FITTING.kept * self.budget else STREAMED
 
     def _fitting_rows(self, share: float) -> int:
         bytes_a_row = self.n_columns * self.dtype.itemsize
@@ -304,7 +312,7 @@ class FeatureRows(SourceRows):
 
     def narrowed(self, masks: list[np.ndarray]) -> KeptRows | None:
         n = sum(int(mask.sum()) for mask in masks)
-        if n > self._fitting_rows(self._shares[2]):
+        if n > self._fitting_rows(self._shares.copies):
             return None
         F, start = self._room(n), 0
         for chunk, mask in zip(self.chunks(), masks, strict=True):

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from .stream import Item
-from .tables import check_names, listed, near, numbers, target
+from .tables import check_names, check_present, numbers, target
 
 NUMBERS, CATEGORIES, DATES = "numbers", "categories", "dates"
 """Kinds of columns."""
@@ -107,17 +107,6 @@ def arrow_type(kind: str, found: Any) -> Any:
         return found if pa.types.is_boolean(found) else pa.float64()
     temporal = pa.types.is_timestamp(found) or pa.types.is_date(found)
     return found if kind == DATES and temporal else pa.string()
-
-
-def check_present(wanted: Iterable[str], names: list[str], place: str) -> None:
-    """Refuse a table without some columns."""
-    missing = [name for name in wanted if name not in names]
-    if missing:
-        hint = near(missing[0], names) if len(missing) == 1 else ""
-        raise ValueError(
-            f"blocks: {place} has no column {listed(missing)}{hint}; its columns are "
-            f"{listed(names)}."
-        )
 
 
 def _cells(table: Any, name: str, kind: str, file: str, start: int) -> Any:

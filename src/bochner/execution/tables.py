@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -79,12 +80,7 @@ class Plan:
         features = reading.columns
         if features is None:
             features = [name for name in schema.names if name not in others]
-        for name in (*features, *others):
-            if name not in schema.names:
-                raise ValueError(
-                    f"blocks: {place} has no column {name!r}{near(name, schema.names)}"
-                    f"; its columns are {listed(schema.names)}."
-                )
+        check_present([*features, *others], schema.names, place)
         if not features:
             raise ValueError(f"blocks: {place} has no columns left to be features.")
         kinds = tuple(_kind(schema.field(name), place) for name in features)
@@ -151,6 +147,17 @@ class Plan:
 def plan_rows(plan: Any, reading: Reading) -> int:
     """Rows of a block: as asked for, or as many as fit."""
     return block_rows(reading.rows, 8 * len(plan.features))
+
+
+def check_present(wanted: Iterable[str], names: list[str], place: str) -> None:
+    """Refuse a table without some columns."""
+    missing = [name for name in wanted if name not in names]
+    if missing:
+        hint = near(missing[0], names) if len(missing) == 1 else ""
+        raise ValueError(
+            f"blocks: {place} has no column {listed(missing)}{hint}; its columns are "
+            f"{listed(names)}."
+        )
 
 
 def check_names(schema: Any, others: list[Any], columns: Any, place: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import blas, lapack
+from scipy.linalg import blas, get_lapack_funcs, lapack
 
 GRAM_ROWS = {"float64": 2048, "float32": 8192}
 """Rows multiplied at a time: few where they are widened first."""
@@ -49,6 +49,21 @@ def add_gram(
         else:
             G += blas.ssyrk(1.0, part.T)
     return products
+
+
+def factored(P: np.ndarray) -> np.ndarray:
+    """The upper Cholesky factor of P, lifted by as little as rounding asks for.
+
+    P's upper triangle is given, and changed where it has to be lifted.
+    """
+    (potrf,) = get_lapack_funcs(("potrf",), (P,))
+    factor, failed = potrf(P, lower=0)
+    ridge = np.finfo(P.dtype).eps * np.trace(P)
+    while failed and np.isfinite(ridge):
+        P[np.diag_indices_from(P)] += ridge
+        ridge *= 10
+        factor, failed = potrf(P, lower=0)
+    return factor
 
 
 def mirrored(G: np.ndarray) -> np.ndarray:

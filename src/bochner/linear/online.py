@@ -14,6 +14,7 @@ import numpy as np
 
 from .losses import Loss
 from .moments import add_gram, mirrored, solve_positive
+from .rows import scores
 
 INNER_STEPS = 4
 """Newton steps on one block."""
@@ -43,8 +44,7 @@ class Online:
         past, before = mirrored(self.P), self.B
         ones = np.ones((F.shape[0], size - m), dtype=F.dtype)
         for _ in range(INNER_STEPS):
-            S = F @ self.B[:m].astype(F.dtype) + self.B[m:].sum(axis=0).astype(F.dtype)
-            U, bent = loss.slopes(S, T, weight)
+            U, bent = loss.slopes(scores(F, self.B), T, weight)
             G = past @ (self.B - before)
             G[:m] += F.T @ U
             G[m:] += ones.T @ U

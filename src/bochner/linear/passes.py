@@ -10,7 +10,7 @@ import numpy as np
 
 from .losses import Loss
 from .moments import add_gram
-from .rows import Chunk, Rows, mixed, multiply, reduce_rows
+from .rows import Chunk, Rows, mixed, reduce_rows, scores
 
 STEPS = 2.0 ** -np.array([0, 1, 2, 4, 6, 8, 10, 12])
 """Step lengths that one pass tries."""
@@ -114,10 +114,7 @@ def chunk_derivative(
 def chunk_curvature(loss: Loss, chunk: Chunk, B: np.ndarray) -> np.ndarray:
     """The curvature of a chunk's losses alone, (b, …): half of the products."""
     F, y, weight = chunk
-    m = F.shape[1]
-    S = multiply(F, B[:m]) if isinstance(F, np.ndarray) else F @ B[:m].astype(F.dtype)
-    S += B[m:].sum(axis=0).astype(F.dtype)
-    return loss.slopes(S, loss.encode(y, F.dtype), weight)[1]
+    return loss.slopes(scores(F, B), loss.encode(y, F.dtype), weight)[1]
 
 
 def chunk_curved(

@@ -14,7 +14,7 @@ from scipy import linalg, sparse
 from scipy.linalg import get_lapack_funcs
 
 from .losses import Loss
-from .moments import add_gram, mirrored
+from .moments import add_gram, factored, mirrored
 from .rows import Rows, mixed, multiply
 
 Preconditioner = Callable[[np.ndarray], np.ndarray]
@@ -61,15 +61,8 @@ def _inverted(
 
 def inverted(P: np.ndarray) -> np.ndarray:
     """P⁻¹ in P's floating type, its upper triangle given."""
-    potrf, potri = get_lapack_funcs(("potrf", "potri"), (P,))
-    factor, failed = potrf(P, lower=0)
-    # rounding must not make it indefinite
-    ridge = np.finfo(P.dtype).eps * np.trace(P)
-    while failed and np.isfinite(ridge):
-        P[np.diag_indices_from(P)] += ridge
-        ridge *= 10
-        factor, failed = potrf(P, lower=0)
-    upper = potri(factor, lower=0, overwrite_c=1)[0]
+    (potri,) = get_lapack_funcs(("potri",), (P,))
+    upper = potri(factored(P), lower=0, overwrite_c=1)[0]
     return np.ascontiguousarray(mirrored(upper))
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import eigvalsh_tridiagonal, lapack, solveh_banded
 
-from .moments import Moments
+from .moments import Moments, factored
 from .sample import RowSample
 
 EQUAL = 1e-6
@@ -147,13 +147,7 @@ class RidgePath:
         """Where the coefficients are uncertain: O(M³)."""
         H = self._G.copy(order="F")
         H[np.diag_indices_from(H)] += alpha
-        factor, failed = lapack.dpotrf(H, lower=0)
-        ridge = np.finfo(float).eps * np.trace(H)
-        while failed and np.isfinite(ridge):
-            H[np.diag_indices_from(H)] += ridge
-            ridge *= 10
-            factor, failed = lapack.dpotrf(H, lower=0)
-        root, _ = lapack.dtrtri(np.triu(factor), lower=0)
+        root, _ = lapack.dtrtri(np.triu(factored(H)), lower=0)
         constant = 1 / self._weight if self._intercept else 0.0
         return Posterior(root, self._mean_f @ root, constant)
 

@@ -89,8 +89,9 @@ def mixed(F: Any, mixing: np.ndarray | None) -> Any:
 
 def scores(F: Any, B: np.ndarray) -> np.ndarray:
     """F B plus the intercept row that B may carry behind its others, (b, K)."""
-    S = F @ B[: F.shape[1]].astype(F.dtype)
-    S += B[F.shape[1] :].sum(axis=0).astype(F.dtype)
+    m = F.shape[1]
+    S = multiply(F, B[:m]) if isinstance(F, np.ndarray) else F @ B[:m].astype(F.dtype)
+    S += B[m:].sum(axis=0).astype(F.dtype)
     return S
 
 

@@ -62,9 +62,9 @@ def bochner(setting: Setting) -> Learners:
     squared: dict[str, Any] = {"alpha": setting.alpha, "gram": "float32"}
     hinge: dict[str, Any] = {"alpha": 1 / setting.C}
     given: dict[str, tuple[Any, dict[str, Any]]] = {"": (None, {})}
-    for m in (256, 1024, 4096):
+    for m in (256, 512, 1024, 1536, 2048, 4096):
         given[f"sorf {m}"] = (methods.sorf(m, gamma=setting.gamma), squared)
-    for m in (256, 1000):
+    for m in (256, 500, 1000, 2000):
         given[f"Nystroem {m}"] = (Nystroem(m, gamma=setting.exact_gamma), squared)
     if setting.classify:
         squared["loss"] = "squared"
@@ -112,15 +112,8 @@ def scikit_learn(setting: Setting) -> Learners:
             (Nystroem, 1000),
         )
     }
-    exact = {"C": setting.exact_C, "gamma": setting.exact_gamma, "cache_size": 1000}
-    rows = setting.exact_rows
     if not setting.classify:
-        return {
-            **learners,
-            "SVR": lambda seed: SVR(**exact),
-            f"SVR on {rows:,} rows": lambda seed: Few(SVR(**exact), rows),
-            **_processes(),
-        }
+        return {**learners, **_exact(SVR, setting), **_processes()}
     margin = LinearSVC(C=setting.C)
     return {
         **learners,
@@ -129,8 +122,17 @@ def scikit_learn(setting: Setting) -> Learners:
         "RBFSampler 4096 + SGDClassifier": sampler(
             RBFSampler, 4096, SGDClassifier(random_state=0)
         ),
-        "SVC": lambda seed: SVC(**exact),
-        f"SVC on {rows:,} rows": lambda seed: Few(SVC(**exact), rows),
+        **_exact(SVC, setting),
+    }
+
+
+def _exact(make: Any, setting: Setting) -> Learners:
+    """A machine of the exact kernel, on all rows and on some."""
+    more = {"C": setting.exact_C, "gamma": setting.exact_gamma, "cache_size": 1000}
+    name, rows = make.__name__, setting.exact_rows
+    return {
+        name: lambda seed: make(**more),
+        f"{name} on {rows:,} rows": lambda seed: Few(make(**more), rows),
     }
 
 

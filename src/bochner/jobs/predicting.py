@@ -18,12 +18,13 @@ def columns_of(model: Any, X: Any, probabilities: bool = False) -> dict[str, Any
     classes = labels_of(model)
     if classes is None:
         return _numbers(model, X)
-    found: dict[str, Any] = {"prediction": model.predict(X)}
     if probabilities:
         S, word = model.predict_proba(X), "probability"
     else:
         S, word = np.asarray(model.decision_function(X)), "score"
         S = np.column_stack([-S, S]) if S.ndim == 1 else S
+    # what `predict` would make of the same scores, whose features take the time
+    found: dict[str, Any] = {"prediction": classes[S.argmax(axis=1)]}
     return found | {f"{word}_{_name(c)}": S[:, k] for k, c in enumerate(classes)}
 
 

@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 MINIMUM := .venv-minimum
 INSTALL := pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test test-minimum lint format bench docs clean
+.PHONY: demo test test-minimum fuzz lint format bench docs clean
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -17,6 +17,10 @@ demo: $(VENV)/.installed  ## all methods on the built-in digits: a table and rep
 
 test: $(VENV)/.installed  ## the whole test suite
 	$(BIN)/python -m pytest
+
+CASES ?= 2000
+fuzz: $(VENV)/.installed  ## odd rows and parameters through every public class: CASES=100000
+	CASES=$(CASES) $(BIN)/python -m pytest tests/test_fuzz.py
 
 lint: $(VENV)/.installed  ## style, types, spelling
 	$(BIN)/ruff check .

@@ -69,7 +69,8 @@ def lengths(X: Any) -> np.ndarray:
     largest = abs(X).max(axis=1)
     largest = largest.toarray().ravel() if is_sparse else largest
     # squares of very large or small numbers would over- or underflow
-    factors = (1 / np.where(largest > 0, largest, 1))[:, None]
+    size = np.maximum(largest, np.finfo(np.float64).tiny)
+    factors = (1 / size)[:, None]
     scaled = X.multiply(factors).tocsr() if is_sparse else X * factors
     squares = scaled.power(2).sum(axis=1) if is_sparse else (scaled**2).sum(axis=1)
-    return largest * np.sqrt(np.asarray(squares).ravel())
+    return size * np.sqrt(np.asarray(squares).ravel())

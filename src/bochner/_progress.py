@@ -5,7 +5,10 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
+from numbers import Integral
 from typing import Any
+
+import numpy as np
 
 Report = Callable[[str], None]
 
@@ -19,9 +22,14 @@ def silent(line: str) -> None:
 
 def reporter(owner: Any) -> Report:
     """A function of lines, silent unless `owner.verbose`."""
+    name = type(owner).__name__
+    if not isinstance(owner.verbose, Integral | np.bool_):
+        raise TypeError(
+            f"{name}: verbose must be a whole number, 0 for silence; got "
+            f"{owner.verbose!r}."
+        )
     if not owner.verbose:
         return silent
-    name = type(owner).__name__
     return lambda line: print(f"[{name}] {line}", file=sys.stderr, flush=True)
 
 

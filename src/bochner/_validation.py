@@ -20,11 +20,19 @@ def check_rows(X: Any, owner: str) -> Any:
     return check_array(X, accept_sparse="csr", dtype=FLOATS, estimator=owner)
 
 
+LARGEST_COUNT = 2**31 - 1
+"""Of rows, features, passes: what more of them would take, no machine has."""
+
+
 def check_count(owner: str, name: str, value: Any, hint: str = "") -> int:
-    """A positive integer."""
+    """A positive integer, not absurdly large."""
     if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
         raise ValueError(
             f"{owner}: {name} must be a positive integer, got {value!r}.{hint}"
+        )
+    if int(value) > LARGEST_COUNT:
+        raise ValueError(
+            f"{owner}: {name} must be at most {LARGEST_COUNT}, got {value!r}.{hint}"
         )
     return int(value)
 
@@ -35,6 +43,16 @@ def check_seed(owner: str, value: Any) -> None:
         raise ValueError(
             f"{owner}: random_state must be a whole number from 0 on; got {value!r}."
         )
+
+
+def check_flags(owner: Any, *names: str) -> None:
+    """Refuse parameters of an estimator that are neither true nor false."""
+    for name in names:
+        value = getattr(owner, name)
+        if not isinstance(value, bool | np.bool_):
+            raise TypeError(
+                f"{type(owner).__name__}: {name} must be True or False; got {value!r}."
+            )
 
 
 def check_positive(owner: str, name: str, value: Any, hint: str = "") -> float:
@@ -56,9 +74,10 @@ def check_positive_array(owner: str, name: str, value: Any, hint: str = "") -> A
             f"{owner}: {name} must be a positive number{hint}; got an array of shape "
             f"{array.shape} and type {array.dtype}."
         )
-    if not (np.isfinite(array) & (array > 0)).all():
+    if not array.size or not (np.isfinite(array) & (array > 0)).all():
         raise ValueError(
-            f"{owner}: every entry of {name} must be positive; got {value!r}."
+            f"{owner}: every entry of {name} must be positive, and one there must be; "
+            f"got {value!r}."
         )
     return array.astype(np.float64)
 

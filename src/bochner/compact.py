@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from ._progress import reporter
 from ._random import Stream, as_stream
 from ._transformer import KernelTransformer
-from ._validation import check_count, check_option, check_positive
+from ._validation import check_count, check_flags, check_option, check_positive
 from .kernels import Kernel
 from .learning.batches import Rows
 from .learning.model import Model
@@ -309,12 +309,15 @@ class CompactMap(KernelTransformer):
         check_count(name, "n_components", self.n_components)
         check_option(name, "objective", self.objective, tuple(OBJECTIVES))
         check_option(name, "solver", self.solver, SOLVERS)
+        check_flags(self, "phases", "search")
         check_positive(name, "learning_rate", self.learning_rate)
         for parameter in ("batch_size", "max_iter", "n_iter_no_change"):
             if getattr(self, parameter) is not None:
                 check_count(name, parameter, getattr(self, parameter))
-        if self.alpha is not None and not (self.solver == "adam" and self.alpha == 0):
-            check_positive(name, "alpha", self.alpha)
+        alpha: Any = self.alpha
+        free = self.solver == "adam" and np.ndim(alpha) == 0 and alpha == 0
+        if alpha is not None and not free:
+            check_positive(name, "alpha", alpha)
         share = check_positive(name, "validation_fraction", self.validation_fraction)
         if share >= 1:
             raise ValueError(
@@ -335,7 +338,7 @@ class CompactMap(KernelTransformer):
             nonlinearity,
             int(self.n_components),
             bool(self.phases) and isinstance(nonlinearity, Cos),
-            self.loss or default,
+            default if self.loss is None else self.loss,
             self._penalty,
         )
 

@@ -30,6 +30,9 @@ from ._random import Stream
 LARGE_NU = 50.0
 """Where K_ν overflows in the middle of the profile, and its expansion is exact."""
 
+GAUSSIAN_NU = 1e7
+"""Where the profile is the Gaussian's to 1e-7, and logarithms would cancel to less."""
+
 
 class Law:
     """A spectral law on R^d for every d, at its natural scale."""
@@ -270,6 +273,8 @@ def _ball_ppf(p: np.ndarray) -> np.ndarray:
 
 def _matern(t: np.ndarray, nu: float) -> np.ndarray:
     """2^{1−ν}/Γ(ν) t^ν K_ν(t), through logarithms so that K_ν cannot overflow."""
+    if nu > GAUSSIAN_NU:
+        return np.exp(-(t**2) / (4 * nu))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         log_k = np.log(2) - gammaln(nu) + nu * np.log(t / 2) + _log_bessel(t, nu)
     # K_ν still overflows for t → 0, where the profile is 1

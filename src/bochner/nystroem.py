@@ -177,8 +177,7 @@ class Nystroem(KernelTransformer):
             rows, index = self._choose(X, y, weight)
         else:
             rows, index = self._given(X), None
-        K = np.asarray(_gram(self.kernel_, rows), dtype=np.float64)
-        kept, mixing = _factor(K, X.dtype)
+        kept, mixing = _factor(_gram(self.kernel_, rows), X.dtype)
         self.landmarks_ = rows[kept]
         self.landmark_indices_ = None if index is None else index[kept]
         columns = columns_of(self.kernel_, self.landmarks_)
@@ -211,6 +210,12 @@ class Nystroem(KernelTransformer):
         return rule(pool, self.n_components, self.kernel_, rng)
 
     def _given(self, X: Any) -> Any:
+        if np.ndim(self.landmarks) != 2 and not sparse.issparse(self.landmarks):
+            names = ", ".join(map(repr, LANDMARKS))
+            raise TypeError(
+                f"Nystroem: landmarks must be one of {names}, or an array of rows of "
+                f"{X.shape[1]} features; got {self.landmarks!r}."
+            )
         rows = check_rows(self.landmarks, "Nystroem (landmarks)").astype(X.dtype)
         if rows.shape[1] != X.shape[1]:
             raise ValueError(
@@ -258,8 +263,23 @@ class Nystroem(KernelTransformer):
 
 
 def _gram(kernel: Any, rows: Any) -> np.ndarray:
-    """k(rows, rows); functions may need to be told so."""
-    return kernel(rows) if isinstance(kernel, Kernel) else kernel(rows, rows)
+    """k(rows, rows), float64; functions may need to be told so."""
+    try:
+        K = kernel(rows) if isinstance(kernel, Kernel) else kernel(rows, rows)
+        K = np.asarray(K, dtype=np.float64)
+    except TypeError as error:
+        raise TypeError(
+            "Nystroem: kernel must be a function of two arrays of rows that gives an "
+            f"array of numbers; {kernel!r} fails: {error}."
+        ) from error
+    if K.shape != (rows.shape[0],) * 2 or not np.isfinite(K).all():
+        raise ValueError(
+            f"Nystroem: kernel must give finite numbers, one for each of the "
+            f"{rows.shape[0]} × {rows.shape[0]} pairs of landmarks; {kernel!r} gives "
+            f"shape {K.shape}, {np.count_nonzero(~np.isfinite(K))} of them not finite. "
+            "Scale the data, or widen the kernel."
+        )
+    return K
 
 
 def _factor(K: np.ndarray, dtype: Any) -> tuple[np.ndarray, np.ndarray]:

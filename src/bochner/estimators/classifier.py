@@ -12,7 +12,13 @@ from sklearn.utils.validation import check_is_fitted
 from .._lazy import LazyRows, is_lazy, over_chunks
 from .._progress import reporter
 from .._transformer import checked_rows
-from .._validation import check_count, check_option, check_positive, check_weight
+from .._validation import (
+    check_count,
+    check_flags,
+    check_option,
+    check_positive,
+    check_weight,
+)
 from ..execution.checkpoint import checkpoint_of
 from ..execution.sources import ArraySource, Block, BlockSource, Source
 from ..execution.stream import Blocks
@@ -73,8 +79,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         Penalty: Ridge's alpha for "squared", 1/C of `LinearSVC` and
         `LogisticRegression` for the others. "auto" or an array of candidates: by
         leave-one-out on 1000 rows (hinge) or rows held out of 2000 (log), along with
-        the bandwidth where that is chosen too; for "squared" by leave-one-out on 4096
-        rows, exactly, from the factorisation that the fit needs anyway.
+        the bandwidth where that is chosen too; for "squared", exactly, on 4096 rows.
     class_weight : None, "balanced" or dict
     fit_intercept : bool
     calibrate : bool
@@ -259,6 +264,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         check_count(name, "max_iter", self.max_iter)
         check_positive(name, "tol", self.tol)
         check_alpha(name, self.alpha)
+        check_flags(self, "fit_intercept", "calibrate", "warm_start")
 
     @property
     def _loss(self) -> Loss:
@@ -385,14 +391,8 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         block = self._labels.block(X, y, weight)
         self._map, self._found_alpha = self._fitted_map(block)
         self._temperature = 1.0
-        return Incremental(
-            name,
-            self._loss,
-            self._penalty,
-            self.fit_intercept,
-            self.gram,
-            self._labels,
-        )
+        how = self.fit_intercept, self.gram, self._labels
+        return Incremental(name, self._loss, self._penalty, *how)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

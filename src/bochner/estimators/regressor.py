@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._lazy import LazyRows, is_lazy, over_chunks
 from .._progress import reporter
 from .._transformer import checked_rows
-from .._validation import check_option, check_weight
+from .._validation import check_flags, check_option, check_weight
 from ..execution.checkpoint import checkpoint_of
 from ..execution.features import PASSING_BYTES, FeatureRows, raw_features
 from ..execution.sources import ArraySource, Block, BlockSource, Source
@@ -199,6 +199,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     def _check(self) -> None:
         check_option(type(self).__name__, "gram", self.gram, ("float64", "float32"))
         check_alpha(type(self).__name__, self.alpha)
+        check_flags(self, "fit_intercept")
 
     def _source(self, X: Any, y: Any, sample_weight: Any) -> tuple[Source, Block]:
         """Rows with their targets, and the rows that the map is fitted on."""

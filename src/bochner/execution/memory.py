@@ -28,8 +28,10 @@ def budget(owner: str, memory: Any) -> int:
             f"'2 GiB'; got {memory!r}."
         )
     n_bytes = float(memory)
-    if not n_bytes > 0:
-        raise ValueError(f"{owner}: memory must be positive; got {memory!r}.")
+    if not 0 < n_bytes < float("inf"):
+        raise ValueError(
+            f"{owner}: memory must be positive, and finite; got {memory!r}."
+        )
     return int(n_bytes)
 
 

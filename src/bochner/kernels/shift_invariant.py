@@ -286,7 +286,7 @@ class Matern(_LengthScale):
         check_positive("Matern", "nu", self.nu)
 
     def _law(self, scale: float) -> laws.Law:
-        return laws.Student(scale, float(self.nu))
+        return laws.Student(scale, check_positive("Matern", "nu", self.nu))
 
 
 class RationalQuadratic(_LengthScale):
@@ -321,7 +321,8 @@ class RationalQuadratic(_LengthScale):
         check_positive("RationalQuadratic", "alpha", self.alpha)
 
     def _law(self, scale: float) -> laws.Law:
-        return laws.VarianceGamma(scale, float(self.alpha))
+        alpha = check_positive("RationalQuadratic", "alpha", self.alpha)
+        return laws.VarianceGamma(scale, alpha)
 
 
 class Spherical(ShiftInvariant):

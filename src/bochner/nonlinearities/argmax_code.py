@@ -64,7 +64,7 @@ class ArgmaxCode(OwnKernel):
 
     @property
     def is_floating(self) -> bool:
-        return self.output == "onehot"
+        return isinstance(self.output, str) and self.output == "onehot"
 
     def kernel(self) -> kernels.ArgmaxCode:
         return kernels.ArgmaxCode(self.pool_size)

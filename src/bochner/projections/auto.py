@@ -9,6 +9,7 @@ from scipy import sparse
 
 from .._lazy import LazyRows
 from .._random import Stream
+from .._validation import check_count, check_option
 from ..laws import Law
 from .base import LinearMap, Projection
 from .circulant import Circulant
@@ -54,6 +55,8 @@ class Auto(Projection):
         return self._choice(rows, law, n_out).sample(law, n_out, n_in, rng)
 
     def _choice(self, X: Any, law: Law, n_out: int) -> Projection:
+        check_option("Auto", "spread", self.spread, (True, False))
+        check_count("Auto", "n_maps", self.n_maps)
         if not self.spread and X.shape[1] <= FEW_FEATURES:
             return Dense()
         return choose(X, law, n_out, self.n_maps)

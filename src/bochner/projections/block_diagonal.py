@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from .._lazy import at_hand
 from .._random import Stream
-from .._validation import check_count, check_option
+from .._validation import check_count, check_option, check_positive
 from ..laws import Law
 from .base import LinearMap, Projection
 from .block_bias import amplitude_for, frequency_scale_for, kurtosis
@@ -89,6 +89,7 @@ class BlockDiagonal(Projection):
 
     def input_factors(self, X: Any) -> np.ndarray | None:
         """1/range of each feature where `normalize` asks for it."""
+        check_option("BlockDiagonal", "normalize", self.normalize, (False, True))
         return _reciprocal_ranges(X) if self.normalize else None
 
     def resolve(self, X: Any, law: Law, n_out: int, rng: Stream) -> BlockDiagonal:
@@ -96,9 +97,11 @@ class BlockDiagonal(Projection):
         check_option(
             "BlockDiagonal", "bias_correction", self.bias_correction, CORRECTIONS
         )
+        for name in ("frequency_scale", "amplitude"):
+            check_positive("BlockDiagonal", name, getattr(self, name))
         resolved = clone(self).set_params(bias_correction=None)
         pairs, d = rng.child("pairs"), X.shape[1]
-        if self.block_size == "auto":
+        if self._is_size("auto"):
             size = _block_size(n_out, kurtosis(X, law.metric, pairs))
             resolved.set_params(block_size=min(size, d))
         k = resolved.blocks_per_pass(n_out, d)
@@ -132,12 +135,15 @@ class BlockDiagonal(Projection):
             C *= np.sqrt(n_in / (n_out * sizes))[:, None]
         return _assemble(C, sizes, n_in, k, rng)
 
+    def _is_size(self, name: str) -> bool:
+        return isinstance(self.block_size, str) and self.block_size == name
+
     def blocks_per_pass(self, n_out: int, n_in: int, linear: bool = False) -> int:
         """Into how many blocks n_in features are cut; `linear`: to keep lengths."""
-        if self.block_size == "paper" or (linear and self.block_size == "auto"):
+        if self._is_size("paper") or (linear and self._is_size("auto")):
             return min(n_out, n_in)
         b = self.block_size
-        if b == "auto":
+        if self._is_size("auto"):
             b = min(n_in, _block_size(n_out, IMAGE_KURTOSIS))  # no data to ask
         hint = f" From 1 to {n_in} features, 'auto' or 'paper' work here."
         b = check_count("BlockDiagonal", "block_size", b, hint)

@@ -188,7 +188,7 @@ class Sparse(Projection):
         return sparse_matrix(W)
 
     def _density(self, n_in: int) -> float:
-        if self.density == "auto":
+        if isinstance(self.density, str) and self.density == "auto":
             return n_in**-0.5
         density = check_positive("Sparse", "density", self.density, " or 'auto'")
         if density > 1:
@@ -208,6 +208,7 @@ def _bernoulli(n: int, p: float, rng: Stream) -> np.ndarray:
     found, last = [], -1
     while last < n:
         gaps = 1 + np.floor(np.log(rng.uniform(batch)) / np.log1p(-p))
+        gaps = np.minimum(gaps, n + 1)  # past the end is past the end
         places = last + np.cumsum(gaps.astype(np.int64))
         found.append(places[places < n])
         last = int(places[-1])

@@ -1,0 +1,159 @@
+"""Rows as strangers give them: strategies for every form, type, order and defect."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+from hypothesis import strategies as st
+from scipy import sparse
+
+MOST_ROWS, MOST_FEATURES = 14, 6
+VALUES = (
+    "normal",
+    "constant",
+    "repeated",
+    "zeros",
+    "denormal",
+    "tiny",
+    "large",
+    "huge",
+    "scales",
+    "counts",
+)
+DTYPES = ("float64", "float32", "float16", "int64", "int8", "uint8", "bool", "object")
+SPARSE = ("csr", "csc", "coo", "lil", "bsr", "dok", "dia")
+FORMS = (
+    "array",
+    "fortran",
+    "strided",
+    "backwards",
+    "read-only",
+    "subclass",
+    "list",
+    "pandas",
+    "polars",
+    *SPARSE,
+    "csr-array",
+    "duplicates",
+    "explicit-zeros",
+    "long-indices",
+)
+DEFECTS = ("nan", "inf", "-inf")
+
+
+class Subclass(np.ndarray):
+    """An array of somebody else's type."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """Rows, and what they are."""
+
+    X: Any
+    dense: np.ndarray  # the same, as float64
+    form: str
+    values: str
+    dtype: str
+    defect: str | None
+
+    def __repr__(self) -> str:
+        defect = f", {self.defect}" if self.defect else ""
+        return f"{self.form} of {self.values} {self.dtype} {self.dense.shape}{defect}"
+
+
+@st.composite
+def given_rows(draw: Any, least_rows: int = 1) -> Given:
+    """Rows of any form; one in five has a NaN or an infinity in it."""
+    n = draw(st.integers(least_rows, MOST_ROWS), label="n")
+    d = draw(st.integers(1, MOST_FEATURES), label="d")
+    values = draw(st.sampled_from(VALUES), label="values")
+    dtype = draw(st.sampled_from(DTYPES), label="dtype")
+    form = draw(st.sampled_from(FORMS), label="form")
+    seed = draw(st.integers(0, 2**16), label="seed")
+    defect = draw(st.sampled_from((None,) * 8 + DEFECTS), label="defect")
+    with np.errstate(all="ignore"):
+        A = _values(values, n, d, np.random.default_rng(seed)).astype(dtype)
+    if defect and A.dtype.kind in "fO":
+        A[draw(st.integers(0, n - 1)), draw(st.integers(0, d - 1))] = float(defect)
+    if not np.isfinite(A.astype(np.float64)).all():
+        defect = defect or "inf"  # half a float's range is soon left
+    elif defect:
+        defect = None
+    return Given(_formed(form, A), A.astype(np.float64), form, values, dtype, defect)
+
+
+def _values(kind: str, n: int, d: int, rng: np.random.Generator) -> np.ndarray:
+    A = rng.normal(size=(n, d)) * (rng.random((n, d)) > 0.3)
+    if kind == "constant":
+        return np.full((n, d), 3.0)
+    if kind == "repeated":
+        return A[rng.integers(0, max(1, n // 3), size=n)]
+    if kind == "counts":
+        return rng.integers(0, 5, size=(n, d)).astype(float)
+    if kind == "scales":
+        return A * 10.0 ** rng.integers(-8, 9, size=d)
+    factor = {"zeros": 0.0, "denormal": 5e-324, "tiny": 1e-150}
+    factor |= {"large": 1e6, "huge": 1e150}
+    return A * factor.get(kind, 1.0)
+
+
+def _formed(form: str, A: np.ndarray) -> Any:
+    if form in SPARSE or form == "csr-array":
+        return _sparse(form, A)
+    if form == "duplicates":
+        return _duplicates(_numbers(A))
+    if form == "explicit-zeros":
+        B = _numbers(A)
+        places = np.arange(A.shape[1])
+        indptr = np.arange(0, B.size + 1, A.shape[1])
+        return sparse.csr_matrix((B.ravel(), np.tile(places, len(B)), indptr), B.shape)
+    if form == "long-indices":
+        S = sparse.csr_matrix(_numbers(A))
+        S.indices, S.indptr = (P.astype(np.int64) for P in (S.indices, S.indptr))
+        return S
+    if form == "fortran":
+        return np.asfortranarray(A)
+    if form == "strided":
+        return np.repeat(np.repeat(A, 2, axis=0), 3, axis=1)[::2, ::3]
+    if form == "backwards":
+        return A[::-1, ::-1].copy()[::-1, ::-1]
+    if form == "read-only":
+        A = A.copy()
+        A.flags.writeable = False
+        return A
+    if form == "subclass":
+        return A.view(Subclass)
+    if form == "list":
+        return A.tolist()
+    if form == "pandas":
+        odd = ["a b", "", "é∑", "<b>", "__x", "1"][: A.shape[1]]
+        return pd.DataFrame(A, columns=odd)
+    if form == "polars":
+        return pl.DataFrame({f"c {j}": A[:, j].tolist() for j in range(A.shape[1])})
+    return A
+
+
+def _numbers(A: np.ndarray) -> np.ndarray:
+    """SciPy's sparse matrices know neither objects nor half floats."""
+    return A.astype(np.float64) if A.dtype in (object, np.float16) else A
+
+
+def _sparse(form: str, A: np.ndarray) -> Any:
+    if form == "csr-array":
+        return sparse.csr_array(_numbers(A))
+    return sparse.csr_matrix(_numbers(A)).asformat(form)
+
+
+def _duplicates(A: np.ndarray) -> Any:
+    """Every entry in two parts, one of them zero, out of order."""
+    n, d = A.shape
+    rows = np.repeat(np.arange(n), 2 * d)
+    columns = np.tile(np.r_[np.arange(d)[::-1], np.arange(d)], n)
+    halves = np.concatenate([A[:, ::-1], np.zeros_like(A)], axis=1)
+    order = np.argsort(rows, kind="stable")
+    indptr = np.arange(0, 2 * n * d + 1, 2 * d)
+    return sparse.csr_matrix((halves.ravel()[order], columns, indptr), A.shape)

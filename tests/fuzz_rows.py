@@ -157,3 +157,72 @@ def _duplicates(A: np.ndarray) -> Any:
     order = np.argsort(rows, kind="stable")
     indptr = np.arange(0, 2 * n * d + 1, 2 * d)
     return sparse.csr_matrix((halves.ravel()[order], columns, indptr), A.shape)
+
+
+LABELS = ("int", "float", "str", "bool", "object", "bytes", "one", "many", "nan")
+NUMBERS = ("normal", "constant", "int", "huge", "tiny", "column", "columns", "nan")
+WEIGHTS = ("none", "ones", "zeros", "some", "negative", "nan", "short", "number")
+HOLDERS = ("array", "list", "series", "float32")
+
+
+@st.composite
+def given_labels(draw: Any, n: int) -> Any:
+    """Labels of n rows, in any type; some of one class only, or missing."""
+    kind = draw(st.sampled_from(LABELS), label="labels")
+    codes = np.arange(n) % (1 if kind == "one" else n if kind == "many" else 2)
+    y: Any = {
+        "float": codes + 0.0,
+        "str": np.array(["a b", "<b>é"])[codes % 2],
+        "bool": codes > 0,
+        "object": np.array(["x", "y"], dtype=object)[codes % 2],
+        "bytes": np.array([b"x", b"y"])[codes % 2],
+        "nan": np.where(codes > 0, np.nan, 1.0),
+    }.get(kind, codes)
+    return _held(draw, y)
+
+
+@st.composite
+def given_numbers(draw: Any, n: int) -> Any:
+    """Targets of n rows, one or two to each."""
+    kind = draw(st.sampled_from(NUMBERS), label="numbers")
+    y: Any = np.random.default_rng(draw(st.integers(0, 99))).normal(size=n)
+    if kind == "nan":
+        y[0] = np.nan
+    shaped = {
+        "constant": np.full(n, 2.0),
+        "int": np.arange(n),
+        "huge": 1e150 * y,
+        "tiny": 1e-150 * y,
+        "column": y[:, None],
+        "columns": np.stack([y, -y], axis=1),
+    }
+    return _held(draw, shaped.get(kind, y))
+
+
+@st.composite
+def given_weights(draw: Any, n: int) -> Any:
+    """Weights of n rows, good ones mostly."""
+    kind = draw(st.sampled_from(("none",) * 4 + WEIGHTS), label="weights")
+    w = np.linspace(0, 2, n)
+    return {
+        "none": None,
+        "ones": np.ones(n),
+        "zeros": np.zeros(n),
+        "some": w,
+        "negative": w - 1,
+        "nan": np.full(n, np.nan),
+        "short": np.ones(max(n - 1, 0)),
+        "number": 2.0,
+    }[kind]
+
+
+def _held(draw: Any, y: Any) -> Any:
+    holder = draw(st.sampled_from(HOLDERS), label="holder")
+    if holder == "list":
+        return y.tolist()
+    if holder == "series":
+        return pd.Series(y) if y.ndim == 1 else pd.DataFrame(y)
+    if holder == "float32" and y.dtype.kind == "f":
+        with np.errstate(all="ignore"):
+            return y.astype(np.float32)
+    return y

@@ -502,6 +502,8 @@ def test_bad_input():
         KernelPCA(99, features=MAP).fit(X3)
     with pytest.raises(ValueError, match="there are no rows"):
         KernelRegressor().fit(blocks([]))
+    with pytest.raises(ValueError, match="y reaches 1e\\+40, beyond the range of pred"):
+        KernelRegressor(MAP).fit(X3.astype(np.float32), np.full(300, 1e40))
 
 
 def test_bad_streams():

@@ -16,6 +16,14 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
 
+from bochner import (
+    CompactMap,
+    KernelClassifier,
+    KernelPCA,
+    KernelRegressor,
+    Nystroem,
+    methods,
+)
 from fuzz_parameters import (
     ESTIMATORS,
     PARTS,
@@ -24,7 +32,7 @@ from fuzz_parameters import (
     part_classes,
     public_classes,
 )
-from fuzz_rows import Given, given_rows
+from fuzz_rows import Given, given_labels, given_numbers, given_rows, given_weights
 from zoo import every_map, every_method
 
 CASES = int(os.environ.get("CASES", "0"))
@@ -105,6 +113,44 @@ def test_maps_of_any_rows(name, found):
         told(error)
     else:
         assert found.defect is None
+
+
+LEARNERS: dict[str, Any] = {
+    "hinge": KernelClassifier(methods.rff(6), random_state=0),
+    "log": KernelClassifier(methods.rff(6), loss="log", random_state=0),
+    "squared": KernelClassifier(methods.rff(6), loss="squared", random_state=0),
+    "nystroem": KernelClassifier(Nystroem(4), alpha=1.0, random_state=0),
+    "regressor": KernelRegressor(methods.rff(6), random_state=0),
+    "fixed": KernelRegressor(Nystroem(4), alpha=0.1, random_state=0),
+    "components": KernelPCA(1, features=methods.rff(6), random_state=0),
+    "learned": CompactMap(4, max_iter=2, search=False, random_state=0),
+}
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+@FEW
+@given(values=st.data())
+def test_learners_of_any_rows(name, values):
+    found, model = values.draw(given_rows()), clone(LEARNERS[name])
+    n = len(found.dense)
+    targets = given_numbers if isinstance(model, KernelRegressor) else given_labels
+    y = values.draw(targets(n))
+    weight = None if name == "learned" else values.draw(given_weights(n))
+    more = {} if name == "learned" else {"sample_weight": weight}
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model.fit(found.X, y, **more)
+            out = dense((getattr(model, "predict", None) or model.transform)(found.X))
+    except REFUSALS as error:
+        told(error)
+        return
+    assert found.defect is None
+    assert len(out) == n
+    if hasattr(model, "classes_"):
+        assert set(out.tolist()) <= set(model.classes_.tolist())
+    else:
+        assert np.isfinite(out).all()
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)

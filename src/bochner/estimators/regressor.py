@@ -233,6 +233,11 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
                 f"{y.shape}; blocks must agree."
             )
         y = y.reshape(len(y), -1).astype(np.float64)
+        if np.abs(y).max(initial=0) > np.finfo(X.dtype).max:
+            raise ValueError(
+                f"KernelRegressor: y reaches {np.abs(y).max():.3g}, beyond the range "
+                f"of predictions in {X.dtype}, X's type; scale y, or give X in float64."
+            )
         return Block(X, y, weight).present()
 
     @property

@@ -3,9 +3,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 MINIMUM := .venv-minimum
+SMOKE := .venv-smoke
 INSTALL := pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test test-minimum fuzz lint format bench docs clean
+.PHONY: demo test test-minimum dist fuzz lint format bench docs clean
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -56,6 +57,16 @@ $(MINIMUM)/.installed: pyproject.toml
 test-minimum: $(MINIMUM)/.installed
 	$(MINIMUM)/bin/python -m pytest tests
 
+# Wheel and sdist install where there is no source tree, and work.
+dist: $(VENV)/.installed
+	rm -rf dist $(SMOKE)
+	$(BIN)/python -m build --outdir dist .
+	$(PYTHON) -m venv $(SMOKE)
+	$(SMOKE)/bin/$(INSTALL) dist/*.whl
+	cp tests/smoke.py $(SMOKE) && cd $(SMOKE) && bin/python -I smoke.py
+	$(SMOKE)/bin/$(INSTALL) --force-reinstall --no-deps dist/*.tar.gz
+	cd $(SMOKE) && bin/python -I smoke.py
+
 clean:
-	rm -rf $(VENV) $(MINIMUM) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(MINIMUM) $(SMOKE) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	rm -rf docs/_build docs/api docs/gallery docs/sg_execution_times.rst

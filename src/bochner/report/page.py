@@ -41,6 +41,7 @@ def page(comparison: Comparison) -> str:
 
     About 5 MB, most of it Plotly's. Needs the extra: `pip install bochner[report]`.
     """
+    check_installed()
     content = _content(comparison)
     return rendered(_file("template.html.j2"), charts(comparison), content)
 

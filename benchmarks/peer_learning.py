@@ -51,7 +51,7 @@ QUICK_LIMIT = 60.0
 
 SETS = {
     "mnist": Set(Setting("classify", 0.007, 0.1, exact_gamma=0.02), limit=450),
-    "covtype": Set(Setting("classify", 0.04, 0.1, 0.2), scaled=True),
+    "covtype": Set(Setting("classify", 0.04, 0.1, 0.2), scaled=True, limit=75),
     "a9a": Set(Setting("classify", 0.01, 0.1, 0.01)),
     "elevators": Set(Setting("regress", 0.02, 0.03, 0.02), scaled=True),
 }

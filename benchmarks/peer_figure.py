@@ -126,29 +126,35 @@ def _errors(axis: Any, error: dict[str, Any]) -> None:
 
 
 def _learning(axis: Any, data: dict[str, Any]) -> None:
-    """Error against seconds; ours joined along the front that they reach."""
+    """Error against seconds; ours joined along their front, open points lie above."""
     measure = "error, %" if data["task"] == "classify" else "1 − R²"
     axis.set(
         xscale="log", yscale="log", xlabel="fit and predict, seconds", ylabel=measure
     )
     axis.set_title(f"{data['data']}, {data['rows'][0]:,} rows")
     scale = 100 if data["task"] == "classify" else 1
+    ended = [point for point in data["points"] if "seconds" in point]
+    ours = [p["score"] for p in ended if p["library"] == OURS] or [0.0]
+    top = 1.1 * scale * (1 - min(ours))
     front: list[tuple[float, float]] = []
-    for point in sorted(data["points"], key=lambda p: p.get("seconds", 1e9)):
-        if "seconds" not in point:
-            continue
-        library, ours = point["library"], point["library"] == OURS
-        x, y = point["seconds"], scale * (1 - point["score"])
+    for point in sorted(ended, key=lambda p: p["seconds"]):
+        library, x = point["library"], point["seconds"]
+        y = scale * (1 - point["score"])
+        mine, above = library == OURS, y > top
         axis.plot(
             x,
-            y,
+            min(y, top),
             color=COLOURS[library],
             marker=MARKERS[library],
-            ms=9 if ours else 6,
-            zorder=3 if ours else 2,
+            mfc="none" if above else COLOURS[library],
+            ms=9 if mine else 6,
+            zorder=3 if mine else 2,
         )
-        if ours and (not front or y < front[-1][1]):
+        if mine and (not front or y < front[-1][1]):
             front.append((x, y))
     if front:
         axis.step(*zip(*front, strict=True), where="post", color=COLOURS[OURS], lw=3)
+    for ruler in (axis.xaxis, axis.yaxis):
+        ruler.set_major_formatter("{x:g}")
+    axis.yaxis.set_minor_formatter("{x:.3g}")
     axis.grid(alpha=0.3)

@@ -9,7 +9,13 @@ from .peer_learning import scored
 from .peers import OURS, TITLES
 
 HEADER = ["", OURS, *TITLES.values(), "ahead of all"]
-HEADLINE = ["", "the most accurate of the peers", "ours, as accurate", "faster", "best"]
+HEADLINE = [
+    "",
+    "the most accurate of the peers",
+    "ours, as accurate",
+    "faster",
+    "our best",
+]
 SPEED_UP = ["d → M", "ns per output", *(f"{title} ÷ ours" for title in TITLES.values())]
 ALIKE = (
     "As accurate: within one standard error on the test rows. Times are of fit and "
@@ -31,9 +37,13 @@ def headline(data: dict[str, Any]) -> list[str]:
         f"{data['data']}, {data['rows'][0]:,} rows",
         f"{TITLES[first['library']]} `{first['learner']}`: {_point(task, first)}",
         f"`{same['learner']}`: **{_point(task, same)}**" if same else "none",
-        f"**{first['seconds'] / same['seconds']:.1f} ×**" if same else "",
+        _times(first["seconds"] / same["seconds"]) if same else "",
         f"`{best['learner']}`: {_point(task, best)}",
     ]
+
+
+def _times(ratio: float) -> str:
+    return f"**{ratio:.{0 if ratio >= 10 else 1}f} ×**"
 
 
 def speed_up(shape: dict[str, Any]) -> list[str]:
@@ -120,8 +130,8 @@ def _learning(data: dict[str, Any]) -> list[str]:
 
 def _point(task: str, point: dict[str, Any]) -> str:
     seconds = point["seconds"]
-    time = f"{seconds:.0f}" if seconds >= 10 else f"{seconds:.1f}"
-    return f"{scored(task, point)} in {time} s"
+    digits = 0 if seconds >= 10 else 1 if seconds >= 1 else 2
+    return f"{scored(task, point)} in {seconds:.{digits}f} s"
 
 
 def _yes(peers: Any, ahead: bool) -> str:

@@ -8,7 +8,8 @@ import types
 import numpy as np
 import pytest
 
-from bochner.reproduce import PAPERS, Cell, Curve, Table, reproduce
+from bochner import methods
+from bochner.reproduce import PAPERS, Cell, Curve, Table, maxout, reproduce
 from bochner.reproduce.cells import draw_slack, rows_slack
 from bochner.reproduce.experiment import Experiment, some_rows
 from bochner.reproduce.page import page
@@ -198,3 +199,32 @@ def test_without_data_it_says_what_to_set(monkeypatch, tmp_path):
     done = typer_testing.CliRunner().invoke(app, ["reproduce", "giga", "--quick"])
     assert done.exit_code == 1
     assert "set BOCHNER_DATA to a folder that has" in " ".join(done.stderr.split())
+
+
+def test_least_squares_by_rows_are_those_by_features():
+    """With fewer rows than features inner products of rows give the same error."""
+    rng = np.random.default_rng(0)
+    X, X_test = rng.normal(size=(60, 5)), rng.normal(size=(200, 5))
+    y, y_test = (A[:, 0] > 0 for A in (X, X_test))
+    data = types.SimpleNamespace(X_train=X, y_train=y, X_test=X_test, y_test=y_test)
+    features = methods.maxout(80, pool_size=2, random_state=0)
+    found = maxout.held_out_error(features, data)
+    F, T = features.transform(X), np.where(y[:, None] == [False, True], 1.0, -1.0)
+    path = []
+    for rows, penalties in ((slice(0, 48), maxout.PENALTIES), (slice(0, 60), None)):
+        if penalties is None:
+            penalties = [maxout.PENALTIES[int(np.argmin(path[-1]))]]
+        A, B = F[rows], T[rows]
+        unit = (A**2).sum() / 80
+        models = [
+            np.linalg.solve(A.T @ A + p * unit * np.eye(80), A.T @ B) for p in penalties
+        ]
+        judged = (
+            (F[48:], y[48:])
+            if len(models) > 1
+            else (features.transform(X_test), y_test)
+        )
+        path.append(
+            [np.mean((judged[0] @ W).argmax(axis=1) != judged[1]) for W in models]
+        )
+    assert found == pytest.approx(100 * path[-1][0])

@@ -112,7 +112,7 @@ SETTINGS = {
 }
 PLAIN = partial(methods.rff, nonlinearity="cos")
 EXACT_ROWS = 4000
-QUICK_ROWS = 8000
+QUICK_ROWS = 5000
 
 
 def experiments(quick: bool) -> list[Experiment]:

@@ -113,14 +113,37 @@ def held_out_error(features: Any, data: Any) -> float:
     classes, y = np.unique(y, return_inverse=True)
     T = np.where(y[:, None] == np.arange(len(classes)), 1.0, -1.0)
     n = len(X) - min(HELD_OUT, len(X) // 5)
+    y_test = np.searchsorted(classes, data.y_test)
+    if len(X) < features.feature_map_.n_components:
+        return _dual_error(features, X, T, n, data.X_test, y_test)
     first = _moments(features, X[:n], T[:n])
     unit = np.trace(first.ff) / len(first.ff)
     path = [_ridge(first, penalty * unit) for penalty in PENALTIES]
     best = PENALTIES[int(np.argmin(_errors(features, path, X[n:], y[n:])))]
     first.merge(_moments(features, X[n:], T[n:]))
     B = _ridge(first, best * np.trace(first.ff) / len(first.ff))
-    y_test = np.searchsorted(classes, data.y_test)
     return _errors(features, [B], data.X_test, y_test)[0]
+
+
+def _dual_error(
+    features: Any, X: Any, T: np.ndarray, n: int, X_test: Any, y_test: np.ndarray
+) -> float:
+    """The same by inner products of rows, where these are fewer than the features."""
+    F = features.transform(X)
+    K, y = (F @ F.T).astype(np.float64), T.argmax(axis=1)
+
+    def dual(rows: slice, penalty: float) -> np.ndarray:
+        H = K[rows, rows].copy(order="F")
+        H[np.diag_indices_from(H)] += penalty * np.trace(H) / F.shape[1]
+        return solve_positive(H, T[rows])
+
+    def error(S: np.ndarray, labels: np.ndarray) -> float:
+        return 100 * float(np.mean(S.argmax(axis=1) != labels))
+
+    first = slice(0, n)
+    held = [error(K[n:, first] @ dual(first, p), y[n:]) for p in PENALTIES]
+    A = dual(slice(0, len(X)), PENALTIES[int(np.argmin(held))])
+    return error((features.transform(X_test) @ F.T) @ A, y_test)
 
 
 def _moments(features: Any, X: Any, T: np.ndarray) -> Moments:

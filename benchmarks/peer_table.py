@@ -82,7 +82,7 @@ def _speed(shape: dict[str, Any]) -> list[list[str]]:
             if kind == "as it comes" or peer_speed.LIKE[library][1] in names
         }
         ours = " / ".join(f"{shape['ns'][f'{OURS} {name}']:.2f}" for name in names)
-        label = f"transform {kind}, ({shape['d']}, {shape['M']}), ns; times slower"
+        label = f"transform {kind}, {shape['d']} → {shape['M']}"
         cells = [
             f"{shown[library]:.1f} ×" if library in shown else "" for library in TITLES
         ]
@@ -140,8 +140,11 @@ def _yes(peers: Any, ahead: bool) -> str:
 
 
 def notes(found: dict[str, Any]) -> list[str]:
-    """Where we are not ahead, what was stopped, and of what figures these are."""
-    lines = []
+    """What is shown, where we are not ahead, what was stopped, and the versions."""
+    lines = [
+        "Of `transform` ns per output of ours, float32, and how many times slower a "
+        "peer is; of learners the most accurate of each library."
+    ]
     for data in found["learning"]:
         if data["behind"]:
             lines.append(f"Not ahead on {data['data']}: {', '.join(data['behind'])}.")

@@ -86,7 +86,8 @@ html_theme_options = {
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
 # Pages without others below them need no list of those.
-html_sidebars = {name: [] for name in ("index", "choose", "theory", "gallery/*")}
+ALONE = ("index", "choose", "measured", "theory", "gallery/*")
+html_sidebars = {name: [] for name in ALONE}
 
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True

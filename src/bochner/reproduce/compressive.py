@@ -65,7 +65,7 @@ CIFAR_LINEAR, CIFAR_KERNEL = 36.96, 49.56
 CIFAR_SIZE = 6000
 
 TRIALS, QUICK_TRIALS, THEIR_TRIALS = 5, 3, 20
-QUICK_ROWS, QUICK_KERNEL_ROWS, QUICK_CIFAR = 8000, 6000, (8000, 2000)
+QUICK_ROWS, QUICK_KERNEL_ROWS, QUICK_CIFAR = 5000, 4000, (5000, 2000)
 """Rows that quick runs learn from; of CIFAR also their number of features."""
 
 BY_SIZE = Table(NAME, "MNIST, linear SVM on features", "accuracy, %", x="features M")

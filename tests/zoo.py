@@ -56,6 +56,7 @@ def every_method() -> dict[str, Any]:
 def every_map() -> dict[str, Any]:
     """Further maps, which no name in `methods` comes to."""
     pool = nonlinearities.Maxout(3, pool=30, center=True)
+    wide = nonlinearities.CosSin(phase_dtype="float64")
     onehot = nonlinearities.ArgmaxCode(3, output="onehot")
     maps: dict[str, Any] = {
         "matern": RandomFeatures(16, kernel="matern", random_state=0),
@@ -64,6 +65,9 @@ def every_map() -> dict[str, Any]:
         ),
         "cos": RandomFeatures(15, nonlinearity="cos", random_state=0),
         "one": RandomFeatures(1, random_state=0),
+        "wide_phases": RandomFeatures(
+            16, projection="sorf", nonlinearity=wide, random_state=0
+        ),
         "relu": RandomFeatures(15, nonlinearity="relu", random_state=0),
         "sign": RandomFeatures(15, nonlinearity="sign", random_state=0),
         "pool": RandomFeatures(15, nonlinearity=pool, random_state=0),

@@ -81,6 +81,17 @@ def _sine_of_type(q, c):
 
 
 @njit(**OPTIONS)
+def take_turns(Z, out):
+    """out = Z − 2π·rint(Z/2π), in out's floating type; Z float64, both (n, m)."""
+    for i in range(Z.shape[0]):
+        z, f = Z[i], out[i]
+        for j in range(z.size):
+            n = np.rint(z[j] * TURNS)
+            r = _fma(z[j], TURNS_TAIL, _fma(z[j], TURNS, -n))
+            f[j] = r / TURNS
+
+
+@njit(**OPTIONS)
 def cos_phase(Z, biases, scale, out):
     """out = scale · cos(Z + 2π·biases), biases in turns; Z, out (n, m); n·m steps."""
     real = Z.dtype.type

@@ -135,7 +135,7 @@ class FeatureMap:
                 "split: this feature map has no stage of measurements; compressive "
                 "features have one: methods.compressive(…), or "
                 "projection=projections.Compressive(p). Units of maxout have one for "
-                "all with a shared pool only: pool=N."
+                "all with a shared pool only: pool=N; phases in float64 have none."
             )
         if self.nonlinearity.takes_lengths:
             raise TypeError(

@@ -17,6 +17,9 @@ from .kernels import Kernel
 from .nonlinearities import NONLINEARITIES, Nonlinearity
 from .projections import PROJECTIONS, LinearMap, Projection, Scale, Stack
 
+SEEN_ROWS = 8
+"""Rows whose projections are looked at for their size."""
+
 SCALED_ROWS = 1000
 """Rows that are copied with their features scaled, for what is learned from them."""
 
@@ -68,9 +71,10 @@ class RandomFeatures(KernelTransformer):
     Time and memory are the projection's: O(n d M) and O(d M) for "dense", O(n M log d)
     and O(M + d) for "sorf". `transform` takes the output plus one cache block per
     thread (and float64 copies of rows that are neither float32 nor float64). float32
-    rows are computed in float32. Phases past 2^17 turns in float32 (2^46 in float64)
-    keep features bounded and deterministic but meaningless, and phases that overflow
-    give NaN: scale the data, or use float64 for heavy-tailed kernels.
+    rows are computed in float32. Phases past 2^14 turns in float32 (2^43 in float64)
+    lose the fractions that features are made of, and `fit` warns of them: scale the
+    data, use float64, or ``nonlinearity=CosSin(phase_dtype="float64")``, which gives
+    float32 features of phases in float64. Phases that overflow give NaN.
 
     References
     ----------
@@ -132,6 +136,7 @@ class RandomFeatures(KernelTransformer):
         rng = as_stream(self.random_state)
         projection = _settled(X, kernel, nonlinearity, projection, n, rng)
         drawn = _drawn(X.shape[1], kernel, nonlinearity, projection, n, rng)
+        nonlinearity.check_reach(_seen_projections(drawn, X), X.dtype)
         feature_map: Any = drawn
         selection = None
         if compression is not None:
@@ -300,9 +305,16 @@ def _drawn(
         linear = Stack(tuple(projection.sample(law, n, d, stage) for stage in stages))
     if kernel.input_scale is not None:
         linear = linear.scale_columns(kernel.input_scale)
+    linear = nonlinearity.prepared(linear)
     sampled = nonlinearity.sample(n_components, rng.child("nonlinearity"))
     amplitudes = _amplitudes(projection.amplitude, sampled.n_out)
     return FeatureMap(linear, sampled, amplitudes)
+
+
+def _seen_projections(drawn: FeatureMap, X: Any) -> np.ndarray:
+    """Projections of a few rows from first to last, in float64."""
+    rows = X[:: -(-X.shape[0] // SEEN_ROWS)]
+    return drawn.linear.apply(rows.astype(np.float64))
 
 
 def _resolved(kernel: Kernel, X: Any, factors: Any, weight: Any) -> Kernel:

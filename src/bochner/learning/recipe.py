@@ -34,6 +34,11 @@ def chosen_nonlinearity(asked: Any, n_components: int) -> Cos | CosSin:
             f"{OWNER}: nonlinearity must be 'cos' or 'cos_sin', whose slopes are "
             f"known; got {chosen!r}."
         )
+    if chosen.phase_dtype is not None:
+        raise ValueError(
+            f"{OWNER}: phase_dtype must be None, because frequencies are learned in "
+            f"the data's type; got {chosen!r}. Give float64 rows instead."
+        )
     chosen = chosen.resolve(n_components)
     chosen.n_projections(n_components)
     return chosen

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from .._random import Stream
 from .._validation import check_count
 from ..kernels import Kernel
-from ..projections import Projection
+from ..projections import LinearMap, Projection
 
 
 class ProjectedRows(Protocol):
@@ -123,6 +123,13 @@ class Nonlinearity(BaseEstimator):
     def served_by(self, projection: Projection) -> Projection:
         """The projection as it serves these features, or an error if it does not."""
         return projection
+
+    def prepared(self, linear: LinearMap) -> LinearMap:
+        """A linear map, drawn in float64, as these features take it."""
+        return linear
+
+    def check_reach(self, Z: np.ndarray, dtype: np.dtype) -> None:
+        """Warn of projections Z, (n, m), whose features a floating type cannot tell."""
 
 
 class OwnKernel(Nonlinearity):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -9,13 +10,47 @@ import numpy as np
 
 from .._cosine import cos_phase, cos_sin
 from .._random import Stream
-from .._validation import read_only
+from .._validation import check_option, read_only
 from ..kernels import Gaussian, Kernel, ShiftInvariant
+from ..projections import LinearMap
 from .base import Nonlinearity, ProjectedRows, SampledNonlinearity
+from .phases import ReducedPhases
+
+BITS_OF_A_TURN = 9
+"""A phase is worth its features to about a hundredth while so many bits of its
+fraction are left: up to 2^14 turns in float32, 2^43 in float64."""
+
+LOST_SHARE = 0.01
+"""Phases that may lie beyond before a warning: laws of heavy tails have some."""
 
 
 class Cosines(Nonlinearity):
     """Features of phases, which estimate the kernel whose law is drawn."""
+
+    def __init__(self, phase_dtype: str | None = None) -> None:
+        self.phase_dtype = phase_dtype
+
+    def prepared(self, linear: LinearMap) -> LinearMap:
+        name = type(self).__name__
+        check_option(name, "phase_dtype", self.phase_dtype, (None, "float64"))
+        return linear if self.phase_dtype is None else ReducedPhases(linear)
+
+    def check_reach(self, Z: np.ndarray, dtype: np.dtype) -> None:
+        dtype = np.dtype(self.phase_dtype or dtype)
+        turns = np.quantile(np.abs(Z), 1 - LOST_SHARE) / (2 * np.pi)
+        if turns <= 2.0 ** (np.finfo(dtype).nmant - BITS_OF_A_TURN):
+            return
+        narrow = dtype == np.float32
+        wider = (
+            f"give float64 rows, or take nonlinearity={type(self).__name__}"
+            "(phase_dtype='float64'), which keeps features float32"
+        )
+        warnings.warn(
+            f"RandomFeatures: phases reach {turns:.1e} turns, and in {dtype} their "
+            "fractions, which features are made of, are lost to rounding. Scale or "
+            f"centre the data, take a smaller gamma{', ' + wider if narrow else ''}.",
+            stacklevel=3,
+        )
 
     def default_kernel(self, gamma: Any) -> Kernel:
         return Gaussian(gamma)
@@ -35,6 +70,14 @@ class CosSin(Cosines):
     the Gaussian kernel its variance is (1 − k²)²/2m, below that of `Cos` at equal M.
     M is even; a single feature has no room for a pair and is one of `Cos`.
 
+    Parameters
+    ----------
+    phase_dtype : "float64" or None
+        The floating type that phases are made and reduced in; None: that of the data.
+        "float64" keeps float32 features of large phases exact: see `ReducedPhases`.
+
+    Notes
+    -----
     Time of M/2 projections and O(n M); memory of the output.
 
     References
@@ -52,7 +95,7 @@ class CosSin(Cosines):
 
     def resolve(self, n_components: int) -> Nonlinearity:
         # scikit-learn's conventions ask for one component of every transformer
-        return Cos() if n_components == 1 else self
+        return Cos(self.phase_dtype) if n_components == 1 else self
 
     def n_projections(self, n_components: int) -> int:
         n_components = super().n_projections(n_components)
@@ -74,6 +117,13 @@ class Cos(Cosines):
     Shift-invariant on average over b only: ⟨φ(x), φ(x)⟩ fluctuates around 1. Variance
     (1 + k(2δ)/2 − k²)/M.
 
+    Parameters
+    ----------
+    phase_dtype : "float64" or None
+        As in `CosSin`.
+
+    Notes
+    -----
     Time of M projections and O(n M); memory of the output.
 
     References

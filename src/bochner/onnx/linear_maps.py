@@ -17,6 +17,7 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import hadamard
 
+from ..nonlinearities.phases import ReducedPhases
 from ..projections import Compose, LinearMap, Matrix, Pad, Permute, Rows, Scale, Stack
 from ..projections.circulant import CirculantMap
 from ..projections.hadamard import Hadamard, HadamardChain
@@ -73,6 +74,17 @@ def _permute(linear: Permute, graph: Graph, X: str) -> str:
 def _rows(linear: Rows, graph: Graph, X: str) -> str:
     Z = applied(linear.linear, graph, X)
     return graph("Gather", Z, linear.kept.astype(np.int64), axis=1)
+
+
+@applied.register
+def _reduced(linear: ReducedPhases, graph: Graph, X: str) -> str:
+    if graph.dtype == np.float64:
+        return applied(linear.wide, graph, X)
+    with graph.computing_in(np.float64):
+        Z = applied(linear.wide, graph, graph.cast(X, np.float64))
+        turns = graph("Round", graph("Mul", Z, 1 / (2 * np.pi)))
+        Z = graph("Sub", Z, graph("Mul", turns, 2 * np.pi))
+    return graph.cast(Z, graph.dtype)
 
 
 @applied.register

@@ -102,6 +102,12 @@ def rows(made: Any) -> None:
     _places(made.kept, made.linear.shape[0], (np.int32, np.int64))
 
 
+def reduced_phases(made: Any) -> None:
+    _linear(made.wide)
+    expect(made.wide.dtype == np.float64, "phases are not in float64")
+    expect(made.dtype in FLOATS, f"maps do not compute in {made.dtype}")
+
+
 def hadamard_chain(made: Any) -> None:
     _floats(made.factors, n_dims=3)
     _floats(made.scale, n_dims=1)

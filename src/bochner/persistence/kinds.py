@@ -41,7 +41,7 @@ from ..linear import losses, online, ridge
 from ..linear.moments import Moments
 from ..linear.sample import RowSample
 from ..maps import RandomFeatures, RandomProjection
-from ..nonlinearities import argmax_code, cosine, maxout, rectified
+from ..nonlinearities import argmax_code, cosine, maxout, phases, rectified
 from ..nystroem import Nystroem, NystroemMap
 from ..preprocessing import readers
 from ..projections import circulant, hadamard
@@ -234,6 +234,7 @@ PARTS = {
     **_named("maps", (projections.Compose,), checks.compose),
     **_named("maps", (projections.Stack,), checks.stack),
     **_named("maps", (projections.Rows,), checks.rows),
+    **_named("maps", (phases.ReducedPhases,), checks.reduced_phases),
     **_named("maps", (hadamard.HadamardChain,), checks.hadamard_chain),
     **_named("maps", (circulant.CirculantMap,), checks.circulant),
     **_named("maps", (sparse_maps.SparseMatrix,), checks.sparse_matrix),

@@ -20,8 +20,8 @@ test: $(VENV)/.installed  ## the whole test suite
 	$(BIN)/python -m pytest
 
 CASES ?= 2000
-fuzz: $(VENV)/.installed  ## odd rows and parameters through every public class: CASES=100000
-	CASES=$(CASES) $(BIN)/python -m pytest tests/test_fuzz.py
+fuzz: $(VENV)/.installed  ## odd rows, parameters, files and commands: CASES=100000
+	CASES=$(CASES) $(BIN)/python -m pytest tests/test_fuzz.py tests/test_fuzz_files.py
 
 lint: $(VENV)/.installed  ## style, types, spelling
 	$(BIN)/ruff check .

@@ -260,7 +260,7 @@ def test_a_broken_row_group(tmp_path):
 @pytest.mark.parametrize(
     "text, message",
     [
-        ("1 1:2\n-1 3:x\n", r"a.svm, row 2 is not svmlight: b'-1 3:x"),
+        ("1 1:2\n-1 3:x\n", r"a.svm, row 2 is not svmlight, .*: b'-1 3:x"),
         ("1 1:2\nyes 2:1\n", r"a.svm, row 2 is not svmlight"),
     ],
 )
@@ -292,7 +292,7 @@ def test_bad_sources(tmp_path):
         with pytest.raises(ValueError, match="hashed must be a positive integer"):
             blocks(FRAME, target="y", hashed=bad)
     np.save(tmp_path / "flat.npy", Y)
-    with pytest.raises(ValueError, match=r"must have two dimensions; got.*\(300,\)"):
+    with pytest.raises(ValueError, match=r"two dimensions; got shape \(300,\) of"):
         list(blocks(tmp_path / "flat.npy"))
     with pytest.raises(TypeError, match=r"LazyFrame is lazy; give source.collect"):
         blocks(pl.from_pandas(FRAME).lazy())
@@ -454,3 +454,42 @@ def test_arguments_that_frames_do_not_take():
         blocks(frame, target="y", delimiter=";")
     with pytest.raises(ValueError, match="format='csv' is for files; leave it out"):
         blocks(frame, target="y", format="csv")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "match"),
+    [
+        ("a.npz", b"PK\x03\x04 cut off", r"a.npz cannot be read as npz \("),
+        ("a.npz", b"", r"a.npz cannot be read as npz \("),
+        ("a.npy", b"\x93NUMPY\x01\x00v\x00{'descr': '<f8'", "a.npy cannot be read as"),
+        ("a.csv.gz", b"\x1f\x8b\x08 no more", r"a.csv.gz cannot be read as csv \("),
+        ("a.svm.gz", b"\x1f\x8b\x08 no more", r"a.svm.gz cannot be read as svmlight"),
+        ("a.svm.bz2", b"BZh91AY&SY", r"a.svm.bz2 cannot be read as svmlight \("),
+    ],
+)
+def test_damaged_archives_are_named(tmp_path, name, content, match):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(ValueError, match=match):
+        list(blocks(tmp_path / name))
+
+
+def test_arrays_that_are_no_rows_of_numbers(tmp_path):
+    for i, X in enumerate(
+        (np.array(3.0), np.ones((2, 2), complex), np.array([["a", "b"]]))
+    ):
+        np.save(tmp_path / f"{i}.npy", X)
+        np.savez(tmp_path / f"{i}.npz", X=X)
+        for name in (f"{i}.npy", f"{i}.npz"):
+            with pytest.raises(ValueError, match=f"{name} must hold rows of real"):
+                list(blocks(tmp_path / name))
+    with pytest.raises(FileNotFoundError, match=r"target='y' must be the values, or"):
+        np.save(tmp_path / "rows.npy", np.ones((2, 2)))
+        list(blocks(tmp_path / "rows.npy", target="y"))
+    bad = sparse.csr_matrix(np.eye(3))
+    bad.indices[0] = 7
+    sparse.save_npz(tmp_path / "bad.npz", bad)
+    with pytest.raises(ValueError, match=r"bad.npz cannot be read as npz"):
+        list(blocks(tmp_path / "bad.npz"))
+    np.savez(tmp_path / "short.npz", X=np.ones((3, 2)), y=np.ones(2))
+    with pytest.raises(ValueError, match=r"short.npz: X has 3 rows and target has 2"):
+        list(blocks(tmp_path / "short.npz"))

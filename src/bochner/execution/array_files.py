@@ -10,14 +10,16 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from .naming import named
 from .stream import Item, cut
 from .tables import Reading
 
 
 def npy_items(paths: list[Path], reading: Reading) -> Iterator[Item]:
     """Blocks of `.npy` files; target and weight are of all files, one below another."""
-    target, weight = _values(reading.target), _values(reading.weight)
-    arrays = [np.load(path, mmap_mode="r") for path in paths]
+    target = _values("target", reading.target)
+    weight = _values("weight", reading.weight)
+    arrays = [_mapped(path) for path in paths]
     n = sum(len(X) for X in arrays)
     for name, values in (("target", target), ("weight", weight)):
         if values is not None and len(values) != n:
@@ -28,45 +30,77 @@ def npy_items(paths: list[Path], reading: Reading) -> Iterator[Item]:
     for path, X in zip(paths, arrays, strict=True):
         part = slice(start, start + len(X))
         y, w = (None if v is None else v[part] for v in (target, weight))
-        for item in cut(X, y, w, reading.rows):
-            # a copy: pages are read here, ahead, and not where they are worked on
-            yield item._replace(X=np.array(item.X), place=f"{path.name}, {item.place}")
+        with named(path, "npy"):
+            for item in cut(X, y, w, reading.rows):
+                # a copy: pages are read here, ahead, not where they are worked on
+                place = f"{path.name}, {item.place}"
+                yield item._replace(X=np.array(item.X), place=place)
         start += len(X)
 
 
 def npz_items(paths: list[Path], reading: Reading) -> Iterator[Item]:
     """Blocks of `.npz` files, one of which is in memory at a time."""
     for path in paths:
-        for item in cut(*_entries(path, reading), reading.rows):
-            yield item._replace(place=f"{path.name}, {item.place}")
+        with named(path, "npz"):
+            for item in cut(*_entries(path, reading), reading.rows):
+                yield item._replace(place=f"{path.name}, {item.place}")
 
 
 def npy_rows(path: Path) -> int:
     """Rows there are."""
-    return len(np.load(path, mmap_mode="r"))
+    return len(_mapped(path))
 
 
-def _values(values: Any) -> Any:
+def _mapped(path: Path) -> np.ndarray:
+    with named(path, "npy"):
+        X = np.load(path, mmap_mode="r", allow_pickle=False)
+        _check_numbers(X, path)
+        return X
+
+
+def _check_numbers(X: Any, path: Path) -> None:
+    """Refuse what are no rows of real numbers."""
+    if X.ndim != 2 or X.dtype.kind not in "fiub":
+        raise ValueError(
+            f"blocks: {path.name} must hold rows of real numbers, an array of two "
+            f"dimensions; got shape {X.shape} of {X.dtype}."
+        )
+
+
+def _values(name: str, values: Any) -> Any:
     """Values given as they are, or as the path of an `.npy` file."""
-    if isinstance(values, str | os.PathLike):
-        return np.load(values, mmap_mode="r")
-    return values
+    if not isinstance(values, str | os.PathLike):
+        return values
+    path = Path(values)
+    if not path.exists():
+        raise FileNotFoundError(
+            f"blocks: {name}={str(values)!r} must be the values, or the path of an "
+            ".npy file that holds them; there is no such file."
+        )
+    with named(path, "npy"):
+        return np.load(path, mmap_mode="r", allow_pickle=False)
 
 
 def _entries(path: Path, reading: Reading) -> tuple[Any, Any, Any]:
     """Entries of an `.npz` file, or the CSR matrix that SciPy has saved in one."""
-    with np.load(path) as entries:
+    with open(path, "rb") as file, np.load(file, allow_pickle=False) as entries:
         names = set(entries.files)
         if {"indices", "indptr", "data"} <= names:
-            X: Any = sparse.load_npz(path).tocsr()
-            return X, _values(reading.target), _values(reading.weight)
+            file.seek(0)
+            X: Any = sparse.load_npz(file).tocsr()
+            X.check_format(full_check=True)  # indices that point outside
+            _check_numbers(X, path)
+            target = _values("target", reading.target)
+            return X, target, _values("weight", reading.weight)
         target = reading.target
         if target is None and "y" in names:
             target = "y"
         values = [_entry(entries, n, path) for n in (target, reading.weight)]
         left = names - {n for n in (target, reading.weight) if isinstance(n, str)}
         name = "X" if "X" in left else _only(left, path)
-        return (entries[name], *values)
+        X = entries[name]
+        _check_numbers(X, path)
+        return (X, *values)
 
 
 def _entry(entries: Any, value: Any, path: Path) -> Any:

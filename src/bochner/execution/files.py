@@ -14,6 +14,7 @@ from typing import Any
 from . import csv_files, parquet_files, svmlight_files
 from .array_files import npy_items, npy_rows, npz_items
 from .frames import FramePlan, kinds_of
+from .naming import named
 from .stream import Blocks, Item
 from .tables import PACKED, Plan, Reading, plan_rows
 
@@ -113,7 +114,14 @@ def _check_arrow(what: str) -> None:
 def _ahead(
     read: Callable[[], Iterator[Item]], paths: list[Path], module: Any
 ) -> Blocks:
-    return Blocks(read, n_rows=lambda: sum(map(module.about_rows, paths)), ahead=True)
+    def n_rows() -> int:
+        count = 0
+        for path in paths:
+            with named(path, _ending(path) or "a table"):
+                count += module.about_rows(path)
+        return count
+
+    return Blocks(read, n_rows=n_rows, ahead=True)
 
 
 def _paths(source: Any) -> list[Path]:
@@ -149,7 +157,8 @@ def frame_kinds(source: Any) -> dict[str, str | None]:
     path = _paths(source)[0]
     _check_arrow("tables")
     reading = Reading(format=_format(path), frames=True)
-    return kinds_of(TABLES[_format(path)].schema(path, reading))
+    with named(path, _format(path)):
+        return kinds_of(TABLES[_format(path)].schema(path, reading))
 
 
 def format_of(source: Any) -> str:
@@ -177,12 +186,13 @@ def _plan_of(schema: Any, reading: Reading, place: str) -> Any:
 def _table_items(paths: list[Path], module: Any, reading: Reading) -> Iterator[Item]:
     plan: Any = None
     for path in paths:
-        schema = module.schema(path, reading)
-        if plan is None:
-            plan = _plan_of(schema, reading, path.name)
-        else:
-            plan.check(schema, path.name)
-        start = 0
-        for table in module.tables(path, plan, reading):
-            yield plan.item(table, path.name, start)
-            start += table.num_rows
+        with named(path, str(reading.format)):
+            schema = module.schema(path, reading)
+            if plan is None:
+                plan = _plan_of(schema, reading, path.name)
+            else:
+                plan.check(schema, path.name)
+            start = 0
+            for table in module.tables(path, plan, reading):
+                yield plan.item(table, path.name, start)
+                start += table.num_rows

@@ -10,6 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from .naming import named
 from .stream import BLOCK_BYTES, ROWS, Item
 from .tables import Reading, text_bytes
 
@@ -42,7 +43,8 @@ class Reader:
         if self._n_features is None:
             self._n_features, self._first = self._scanned()
         for path in self._paths:
-            yield from self._items(path)
+            with named(path, "svmlight"):
+                yield from self._items(path)
 
     def _items(self, path: Path) -> Iterator[Item]:
         start = 0
@@ -74,7 +76,7 @@ class Reader:
         low, high = 1, 0
         for path in self._paths:
             start = 0
-            with _opened(path) as file:
+            with named(path, "svmlight"), _opened(path) as file:
                 while lines := _lines(file, self._rows):
                     X, _ = _parsed(lines, path, start)
                     if X.nnz:
@@ -104,15 +106,15 @@ def _parsed(lines: list[bytes], path: Path, start: int) -> tuple[Any, Any]:
 
     try:
         return load_svmlight_file(io.BytesIO(b"".join(lines)), zero_based=True)
-    except (ValueError, OverflowError) as error:
+    except (ValueError, OverflowError):
         for i, line in enumerate(lines):
             try:
                 load_svmlight_file(io.BytesIO(line), zero_based=True)
             except (ValueError, OverflowError) as bad:
                 raise ValueError(
-                    f"blocks: {path.name}, row {start + i + 1} is not svmlight: "
-                    f"{line[:60]!r} ({bad})."
-                ) from error
+                    f"blocks: {path.name}, row {start + i + 1} is not svmlight, which "
+                    f"is label index:value index:value …: {line[:60]!r}."
+                ) from bad
         raise
 
 

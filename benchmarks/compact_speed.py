@@ -20,7 +20,7 @@ from sklearn.base import clone
 
 from bochner import CompactMap, datasets
 from bochner._random import Stream
-from bochner._threads import one_blas_thread
+from bochner._blas import one_blas_thread
 from bochner.kernels import Gaussian
 from bochner.learning.batches import Rows
 from bochner.learning.recipe import Recipe
@@ -81,7 +81,7 @@ def _passes(data: Any) -> Any:
         solver.step(X, y, 1.0)
     solver = _solver("dense", data.X_train, targets, Gaussian(data.gamma), M)
     for number in range(1000):
-        with one_blas_thread:
+        with one_blas_thread():
             start = time.perf_counter()
             for X, y in rows.batches(BATCH, Stream(number)):
                 solver.step(X, y, 1.0)
@@ -186,7 +186,7 @@ def wide_steps(structure: str, size: int) -> float:
     best = np.inf
     for _ in range(STEPS):
         start = time.perf_counter()
-        with one_blas_thread:
+        with one_blas_thread():
             solver.step(X, y, 1.0)
         best = min(best, time.perf_counter() - start)
     return float(best)

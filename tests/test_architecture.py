@@ -11,7 +11,17 @@ import bochner
 
 ROOT = Path(bochner.__file__).parent
 LAYERS = [
-    {"_atomic", "_progress", "_random", "_validation", "_version"},
+    {"_version"},
+    {
+        "_atomic",
+        "_progress",
+        "_random",
+        "_validation",
+        "_version",
+        "_whole",
+        "_blas",
+        "_helpers",
+    },
     {"_lazy"},
     {"_threads", "_distances"},
     {"_bandwidth"},

@@ -640,3 +640,9 @@ def test_weights_of_one_size_scale_the_noise_alone():
 def test_warm_start_with_other_classes_begins_anew():
     model = KernelClassifier(MAP, warm_start=True, alpha=0.1).fit(X3, Y3)
     assert model.fit(X3, Y3 % 2).coef_.shape == (1, 64)
+
+
+def test_targets_whose_squares_overflow():
+    X = np.arange(8.0)[:, None]
+    with pytest.raises(ValueError, match=r"y reaches 7e\+149.*divide y by a constant"):
+        KernelRegressor(6).fit(X, 1e149 * X[:, 0])

@@ -365,3 +365,17 @@ def test_one_pass_comes_close_for_other_losses(make):
     reached = reference.objective(loss, F, CLASSES, None, 0.5, online.B)
     nothing = reference.objective(loss, F, CLASSES, None, 0.5, np.zeros((13, 3)))
     assert least < reached < least + 0.05 * (nothing - least)
+
+
+def test_penalties_of_rows_that_are_all_the_same():
+    """Features without any spread about their mean: α is chosen without overflow."""
+    F = np.ones((5, 3))
+    T = np.arange(5.0)[:, None]
+    moments, sample = Moments.zero(3, 1), RowSample()
+    moments.add(F, T, None)
+    sample.add(F, T, None)
+    with np.errstate(all="raise"):
+        path = RidgePath(moments)
+        B, intercept = path.coefficients(path.best(sample))
+        assert path.noise(1e-12).min() > 0
+    assert_allclose(F @ B + intercept, 2.0, rtol=1e-9)

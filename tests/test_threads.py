@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -17,6 +18,7 @@ from threadpoolctl import threadpool_info
 
 import bochner
 from bochner import RandomFeatures, _threads
+from bochner._helpers import Helpers
 from checks import data
 
 X = data(3000, 20, np.float32)
@@ -100,7 +102,7 @@ def test_fork_after_use(four_threads):
     pid = os.fork()
     if pid == 0:
         same = np.allclose(FEATURES.transform(X), EXPECTED, atol=1e-6)
-        os._exit(0 if same and _threads._pool is not None else 1)
+        os._exit(0 if same and _threads._helpers is not None else 1)
     done = threading.Event()
     watchdog = threading.Timer(60, lambda: done.is_set() or os.kill(pid, 9))
     watchdog.start()
@@ -175,12 +177,31 @@ def test_an_error_stops_the_others_and_restores_blas(four_threads, error, where)
 
 
 def test_helpers_that_cannot_start_are_done_without(four_threads, monkeypatch):
-    """At interpreter shutdown a pool refuses work: the caller does it all."""
-    pool = ThreadPoolExecutor(3)
-    pool.shutdown()
-    monkeypatch.setattr(_threads, "_pool", pool)
-    monkeypatch.setattr(_threads, "_pool_size", 3)
+    """At interpreter shutdown no thread starts any more: the caller does it all."""
+
+    def refuse(self):
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", refuse)
+        none = Helpers(3)
+    monkeypatch.setattr(_threads, "_helpers", none)
     assert_allclose(FEATURES.transform(X), EXPECTED, atol=1e-6)
+
+
+def test_helpers_that_are_too_few_are_ended():
+    for n in (2, 9, 3):
+        with bochner.threads(n):
+            FEATURES.transform(X)
+        assert _threads._helpers.n >= n - 1
+    deadline = time.monotonic() + 10
+    while _n_helpers() > _threads._helpers.n:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def _n_helpers() -> int:
+    return sum(t.name.startswith("bochner_") for t in threading.enumerate())
 
 
 def test_an_error_while_submitting_stops_helpers(four_threads, monkeypatch):

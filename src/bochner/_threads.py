@@ -1,7 +1,7 @@
-"""Row blocks, the thread pool and the BLAS limit: the one file that knows of threads.
+"""Row blocks on all cores: how work is cut, and who does it.
 
-Work on n rows is cut into blocks that fit the cache. The calling thread and the pool's
-threads take blocks until none is left, each with its own scratch buffer and with BLAS
+Work on n rows is cut into blocks that fit the cache. The calling thread and
+helpers take blocks until none is left, each with its own scratch buffer and with BLAS
 held to one thread, so that product and nonlinearity of a block stay on one core.
 """
 
@@ -10,15 +10,14 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
-from typing import Any
 
 from joblib import cpu_count
-from threadpoolctl import ThreadpoolController
 
+from ._blas import one_blas_thread
+from ._helpers import Helpers, Job, inside_helper
 from ._validation import check_count
 
 SCRATCH_BYTES = 4 << 20
@@ -39,10 +38,8 @@ INLINE_OUTPUTS = 200_000
 Step = Callable[[slice], None]
 
 _limit: ContextVar[int | None] = ContextVar("bochner_threads", default=None)
-_inside = threading.local()
 _lock = threading.Lock()
-_pool: ThreadPoolExecutor | None = None
-_pool_size = 0
+_helpers: Helpers | None = None
 
 
 @contextmanager
@@ -105,8 +102,8 @@ def for_row_blocks(
     if n_rows * n_columns < INLINE_OUTPUTS:
         _Share(make_step, blocks).work()
         return
-    n_workers = 1 if _inside_pool() else min(n_threads(), len(blocks))
-    with one_blas_thread:
+    n_workers = 1 if inside_helper() else min(n_threads(), len(blocks))
+    with one_blas_thread():
         _run(_Share(make_step, blocks), n_workers)
 
 
@@ -159,95 +156,37 @@ class _Share:
 
 
 def _run(share: _Share, n_workers: int) -> None:
-    helpers: list[Future] = []
+    jobs: list[Job] = []
     try:
         for _ in range(n_workers - 1):
-            helpers += _submit(share.work)
+            jobs.append(_submit(share.work))
         share.work()
-        _await(helpers)
+        errors = [job.wait() for job in jobs]
     except BaseException:
         share.stopped = True
-        _await(helpers)
+        for job in jobs:
+            job.wait()
         raise
-    for helper in helpers:
-        if not helper.cancelled():
-            helper.result()
+    for error in errors:
+        if error is not None:
+            raise error
 
 
-def _await(helpers: list[Future]) -> None:
-    """Drop helpers that never started (all blocks are taken) and wait for the rest."""
-    wait([helper for helper in helpers if not helper.cancel()])
-
-
-def _inside_pool() -> bool:
-    return getattr(_inside, "pool", False)
-
-
-def _enter_pool() -> None:
-    _inside.pool = True
-
-
-def _submit(work: Callable[[], None]) -> list[Future]:
-    """One helper, or none where the interpreter is shutting down."""
-    global _pool, _pool_size
+def _submit(work: Callable[[], None]) -> Job:
+    """Work for a helper; it is dropped where there is none."""
+    global _helpers
     with _lock:
-        if _pool is None or _pool_size < n_threads() - 1:
-            # A grown pool leaves its smaller self to finish what it holds.
-            _pool_size = n_threads() - 1
-            _pool = ThreadPoolExecutor(
-                _pool_size, thread_name_prefix="bochner", initializer=_enter_pool
-            )
-        try:
-            return [_pool.submit(work)]
-        except RuntimeError:
-            return []
-
-
-class _OneBlasThread:
-    """BLAS held to one thread while anybody is inside.
-
-    threadpoolctl's limits are process-wide, so nested or simultaneous ones would
-    restore each other's values: only the first to enter sets, the last restores.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._inside = 0
-        self._limiter: Any = None
-
-    def __enter__(self) -> None:
-        with self._lock:
-            if self._inside == 0:
-                self._limiter = _controller().limit(limits=1, user_api="blas")
-            self._inside += 1
-
-    def __exit__(self, *error: object) -> None:
-        with self._lock:
-            # a child forked inside a step leaves what its parent entered
-            self._inside = max(0, self._inside - 1)
-            if self._inside == 0 and self._limiter is not None:
-                self._limiter.restore_original_limits()
-
-    def after_fork(self) -> None:
-        if self._inside:
-            self._limiter.restore_original_limits()
-        self.__init__()  # type: ignore[misc]
-
-
-@cache
-def _controller() -> ThreadpoolController:
-    return ThreadpoolController()
-
-
-one_blas_thread = _OneBlasThread()
+        if _helpers is None or _helpers.n < n_threads() - 1:
+            smaller, _helpers = _helpers, Helpers(n_threads() - 1)
+            if smaller is not None:
+                smaller.close()
+        return _helpers.submit(work)
 
 
 def _after_fork() -> None:
     """A forked child has none of its parent's threads and must not wait for them."""
-    global _lock, _pool, _pool_size
-    _lock, _pool, _pool_size = threading.Lock(), None, 0
-    _inside.pool = False
-    one_blas_thread.after_fork()
+    global _lock, _helpers
+    _lock, _helpers = threading.Lock(), None
 
 
 if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork

@@ -14,6 +14,7 @@ from ._progress import reporter
 from ._random import Stream, as_stream
 from ._transformer import KernelTransformer
 from ._validation import check_count, check_flags, check_option, check_positive
+from ._whole import whole
 from .kernels import Kernel
 from .learning.batches import Rows
 from .learning.model import Model
@@ -183,6 +184,7 @@ class CompactMap(KernelTransformer):
         self.verbose = verbose
         self.random_state = random_state
 
+    @whole
     def fit(self, X: Any, y: Any = None) -> Self:
         """Draw a map for X, then learn it.
 
@@ -219,6 +221,7 @@ class CompactMap(KernelTransformer):
             warnings.warn(history.complaint, ConvergenceWarning, stacklevel=2)
         return self
 
+    @whole
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None) -> Self:
         """Learn from one more block of rows, in one pass.
 
@@ -239,7 +242,8 @@ class CompactMap(KernelTransformer):
         """
         self._check()
         X, y = self._at_hand(X, y, reset=not hasattr(self, "feature_map_"))
-        online = getattr(self, "_online", None) or self._begin_online(X, y, classes)
+        left = getattr(self, "_online", None)
+        online = left if left and not left.half else self._begin_online(X, y, classes)
         if online.recipe.signature != self._recipe().signature:
             raise ValueError(
                 "CompactMap: partial_fit goes on from a map that was learned with "
@@ -251,7 +255,7 @@ class CompactMap(KernelTransformer):
         if np.isfinite(online.add(rows, self.batch_size)):
             with exchanged(online.model, online.solver.iterate()):
                 self._set(online.recipe, online.kernel, online.targets, online.model)
-            self._online = online
+            self._online = online.settled()
         else:
             self._online = None
             warnings.warn(BEYOND_HOPE, ConvergenceWarning, stacklevel=2)

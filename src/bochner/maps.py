@@ -11,6 +11,7 @@ from ._lazy import over_chunks
 from ._random import Stream, as_stream
 from ._transformer import KernelTransformer, RowTransformer
 from ._validation import check_count, check_weight
+from ._whole import whole
 from .compression import COMPRESSIONS, Compression
 from .feature_map import FeatureMap, project
 from .kernels import Kernel
@@ -110,6 +111,7 @@ class RandomFeatures(KernelTransformer):
         self.compression = compression
         self.random_state = random_state
 
+    @whole
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Resolve the bandwidth on X and draw the map for its features.
 
@@ -237,6 +239,7 @@ class RandomProjection(RowTransformer):
         self.projection = projection
         self.random_state = random_state
 
+    @whole
     def fit(self, X: Any, y: Any = None) -> Self:
         """Draw the projection for the features of X, whose values do not matter."""
         X = self._validated(X, reset=True)

@@ -17,6 +17,7 @@ from ._random import as_stream
 from ._threads import Step, block_rows, for_row_blocks
 from ._transformer import KernelTransformer
 from ._validation import check_count, check_option, check_rows, check_weight
+from ._whole import whole
 from .feature_map import floating_rows, rows_of
 from .kernels import Gaussian, Kernel
 from .landmarks import LANDMARKS, Pool, pool_of
@@ -152,6 +153,7 @@ class Nystroem(KernelTransformer):
         self.landmarks = landmarks
         self.random_state = random_state
 
+    @whole
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Resolve the bandwidth on X, choose landmarks and factor their Gram matrix.
 

@@ -19,6 +19,7 @@ from .._validation import (
     check_positive,
     check_weight,
 )
+from .._whole import whole
 from ..execution.checkpoint import checkpoint_of
 from ..execution.sources import ArraySource, Block, BlockSource, Source
 from ..execution.stream import Blocks
@@ -165,6 +166,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         self.verbose = verbose
         self.random_state = random_state
 
+    @whole
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Choose and fit the map, then learn the linear classifier.
 
@@ -191,14 +193,14 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
             found = checkpoint.once("map", lambda: self._fitted_map(first))
             transformer, self._found_alpha = found
         parts = training(self, source, transformer, first, checkpoint=checkpoint)
-        start = self._start if keep else None
         self._temperature = self._calibrated(parts) if self.calibrate else 1.0
-        self._set(parts, self._learn(parts, start))
+        self._set(parts, self._learn(parts, self._start if keep else None))
         self._incremental: Any = None
         checkpoint.clear()
         return self
 
     @available_if(learns_in_parts)
+    @whole
     def partial_fit(
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
     ) -> Self:
@@ -229,7 +231,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         block = self._labels.block(X, y, weight)
         parts = training(self, ArraySource(*block), self._map, block)
         self._set(parts, incremental.add(parts.rows, parts.raw))
-        self._incremental = incremental
+        self._incremental = incremental.settled()
         return self
 
     @over_chunks
@@ -349,13 +351,11 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         return self._found_alpha if automatic and self._found_alpha else self.alpha
 
     def _set(self, parts: Training, linear: Linear) -> None:
-        self.features_ = parts.transformer
+        B = linear.B
+        self.features_, self._columns = parts.transformer, parts.raw.to_columns(B)
         self._fitted_features = repr(self.features)
-        self.coef_ = linear.B.T
-        self._columns = parts.raw.to_columns(linear.B)
-        self.intercept_ = linear.intercept
-        self.alpha_ = linear.alpha
-        self.n_iter_ = linear.n_iter
+        self.coef_, self.intercept_ = B.T, linear.intercept
+        self.alpha_, self.n_iter_ = linear.alpha, linear.n_iter
 
     def _continues(self, first: Block) -> bool:
         """Whether the last fit was of as many classes, and of the same features."""

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._lazy import is_lazy, over_chunks
 from .._transformer import checked_rows
 from .._validation import FLOAT_NAMES, check_count, check_weight
+from .._whole import whole
 from ..execution.checkpoint import checkpoint_of
 from ..execution.sources import ArraySource, Block, BlockSource, Source
 from ..execution.stream import Blocks
@@ -116,6 +117,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.verbose = verbose
         self.random_state = random_state
 
+    @whole
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit the map and the components.
 
@@ -147,6 +149,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         checkpoint.clear()
         return self
 
+    @whole
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Take in one more block; the map is fitted on the first.
 

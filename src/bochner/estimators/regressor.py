@@ -12,6 +12,7 @@ from .._lazy import LazyRows, is_lazy, over_chunks
 from .._progress import reporter
 from .._transformer import checked_rows
 from .._validation import check_flags, check_option, check_weight
+from .._whole import whole
 from ..execution.checkpoint import checkpoint_of
 from ..execution.features import PASSING_BYTES, FeatureRows, raw_features
 from ..execution.sources import ArraySource, Block, BlockSource, Source
@@ -42,6 +43,9 @@ from .training import (
     seed,
     training,
 )
+
+LARGEST_TARGET = 1e100
+"""Squares of targets are summed, and divided by as little as 1e-12 squared."""
 
 CG_TOL = 1e-14
 """Relative gain at which conjugate gradients stop: coefficients to about 1e-7."""
@@ -140,6 +144,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.verbose = verbose
         self.random_state = random_state
 
+    @whole
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Choose and fit the map, then solve for the coefficients.
 
@@ -164,6 +169,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         checkpoint.clear()
         return self
 
+    @whole
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from one more block; the map is fitted on the first.
 
@@ -233,10 +239,11 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
                 f"{y.shape}; blocks must agree."
             )
         y = y.reshape(len(y), -1).astype(np.float64)
-        if np.abs(y).max(initial=0) > np.finfo(X.dtype).max:
+        if np.abs(y).max(initial=0) > min(float(np.finfo(X.dtype).max), LARGEST_TARGET):
             raise ValueError(
                 f"KernelRegressor: y reaches {np.abs(y).max():.3g}, beyond the range "
-                f"of predictions in {X.dtype}, X's type; scale y, or give X in float64."
+                f"of predictions in {X.dtype}, X's type, or of their squares; divide y "
+                "by a constant, or give X in float64."
             )
         return Block(X, y, weight).present()
 
@@ -302,7 +309,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             )
         parts = training(self, ArraySource(*block), self._map, block)
         self._set(parts, incremental.add(parts.rows, parts.raw))
-        self._incremental = incremental
+        self._incremental = incremental.settled()
 
     def _set(self, parts: Training, linear: Linear) -> None:
         self.features_ = parts.transformer
@@ -322,7 +329,9 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     def _leverage(self, X: Any) -> np.ndarray:
         """φᵀ(FᵀF + αI)⁻¹φ of rows X about the mean, and 1/Σw for the intercept."""
         raw = raw_features(self.features_, X)
-        rows = FeatureRows(ArraySource(X, np.empty(X.shape[0])), raw, PASSING_BYTES)
+        # a chunk is there three times in float64
+        size = PASSING_BYTES // 4
+        rows = FeatureRows(ArraySource(X, np.empty(X.shape[0])), raw, size)
         parts = [
             self._posterior.leverage(mixed(chunk.F, raw.mixing))
             for chunk in rows.chunks()

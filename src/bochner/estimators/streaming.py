@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -33,6 +33,8 @@ class Incremental:
         Which know how many rows moments of weighted classes are of.
     state, chosen
         What was learned so far, and α where that was chosen.
+    half
+        Whether a block is being added, in place, or was broken off meanwhile.
     """
 
     owner: str
@@ -43,18 +45,30 @@ class Incremental:
     labels: Labels | None = None
     state: Sums | Online | None = None
     chosen: float | None = None
+    half: bool = False
 
     def add(self, rows: FeatureRows, raw: RawFeatures) -> Linear:
         """Learn from one more block; the model of all so far."""
+        if self.half:
+            raise ValueError(
+                f"{self.owner}: the last call of partial_fit was broken off, and a "
+                "part of its rows has been counted; call fit to begin anew."
+            )
         for F, y, weight in rows.chunks():
             F, T = mixed(F, raw.mixing), self.loss.encode(y, np.float64)
             if self.state is None:
                 self.state = self._begin(rows, raw, T.shape[1])
+            self.half = True
             if isinstance(self.state, Sums):
                 self.state.add(F, T, weight, np.dtype(self.gram))
             else:
                 self.state.add(self.loss, F, y, weight)
         return self._linear(raw)
+
+    def settled(self) -> Self:
+        """Itself, once the model of all blocks so far is in place."""
+        self.half = False
+        return self
 
     def _begin(self, rows: FeatureRows, raw: RawFeatures, n_outputs: int) -> Any:
         if not fits_moments(raw):

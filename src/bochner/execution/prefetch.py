@@ -7,33 +7,43 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
-AHEAD = 1
-"""Blocks that wait; one more is being read and one worked on."""
+LOOK = 0.1
+"""Seconds between looks whether a walk was broken off."""
 
 
 def prefetched(source: Iterator[Any]) -> Iterator[Any]:
     """The items of `source`, read by a thread of their own, in order.
 
-    Errors come out where the item would have. A walk that is broken off ends the
-    thread.
+    One waits, one more is being read and one worked on. Errors come out where the item
+    would have. A walk that is broken off ends the thread.
     """
-    items: queue.Queue[tuple[Any, BaseException | None]] = queue.Queue(AHEAD)
-    done = threading.Event()
+    # not a Queue of bounded size: an interrupt may leave the lock in it taken for good
+    items: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
+    room, done = threading.Lock(), threading.Event()
+
+    def put(item: Any, error: BaseException | None) -> bool:
+        """Whether there was room for it before the walk was broken off."""
+        while not done.is_set():
+            if room.acquire(timeout=LOOK):
+                items.put((item, error))
+                return True
+        return False
 
     def read() -> None:
         try:
             for item in source:
-                if not _put(items, (item, None), done):
+                if not put(item, None):
                     return
-            _put(items, (None, StopIteration()), done)
+            put(None, StopIteration())
         except BaseException as error:  # for the reader to raise
-            _put(items, (None, error), done)
+            put(None, error)
 
     thread = threading.Thread(target=read, name="bochner-reader", daemon=True)
-    thread.start()
     try:
+        thread.start()
         while True:
             item, error = items.get()
+            room.release()
             if isinstance(error, StopIteration):
                 return
             if error is not None:
@@ -41,15 +51,5 @@ def prefetched(source: Iterator[Any]) -> Iterator[Any]:
             yield item
     finally:
         done.set()
-        thread.join()
-
-
-def _put(items: queue.Queue, item: Any, done: threading.Event) -> bool:
-    """Whether the item was taken before the walk was broken off."""
-    while not done.is_set():
-        try:
-            items.put(item, timeout=0.1)
-            return True
-        except queue.Full:
-            continue
-    return False
+        if thread.is_alive():
+            thread.join()

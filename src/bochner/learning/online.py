@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
+from .._blas import one_blas_thread
 from .._random import Stream
-from .._threads import one_blas_thread
 from ..kernels import Kernel
 from .batches import Rows
 from .model import Model
@@ -34,12 +35,15 @@ class Online:
     solver: Solver
     rng: Stream
     t: int = 0
+    half: bool = False
+    """Whether a block is being learned from, or was broken off meanwhile."""
 
     def add(self, rows: Rows, batch_size: int | None) -> float:
         """Learn from one more block; its mean value, each batch before its step."""
         size = min(batch_size or batch_size_for(len(rows)), len(rows))
         total, rng = 0.0, self.rng.child(self.t)
-        with one_blas_thread, np.errstate(over="ignore", invalid="ignore"):
+        self.half = True
+        with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
             for X, y in rows.batches(size, rng):
                 share = (1 + self.t / STREAM_STEPS) ** -0.5
                 total += self.solver.step(X, y, share)
@@ -47,3 +51,8 @@ class Online:
             with exchanged(self.model, self.solver.iterate()):
                 finite = all(np.isfinite(p.value).all() for p in self.model.parameters)
         return total / rows.n_batches(size) if finite else np.nan
+
+    def settled(self) -> Self:
+        """Itself, once the map that was learned is in place."""
+        self.half = False
+        return self

@@ -9,9 +9,9 @@ from time import perf_counter
 
 import numpy as np
 
+from .._blas import one_blas_thread
 from .._progress import Report
 from .._random import Stream
-from .._threads import one_blas_thread
 from .batches import Rows, n_batches_of
 from .model import Model
 from .solvers import Solver
@@ -172,7 +172,7 @@ def learn(
     Stops early when they have not been better for a while, when values have grown
     beyond hope, or when interrupted; `History.ended` tells the last two.
     """
-    with one_blas_thread, np.errstate(over="ignore", invalid="ignore"):
+    with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
         begun, history = perf_counter(), History(by_error=solver.by_error)
         history.add(np.nan, assessed(model, held), 0.0)
         kept = [p.value.copy() for p in model.parameters]

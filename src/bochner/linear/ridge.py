@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import eigvalsh_tridiagonal, lapack, solveh_banded
+from sklearn.utils import gen_batches
 
 from .moments import Moments, factored
 from .sample import RowSample
@@ -18,6 +19,9 @@ EXACT = 1e-10
 
 ALONE = 1e-6
 """One less the leverage of a row below which nothing but itself fits it."""
+
+ROTATED_ROWS = 512
+"""Sampled rows worked on at a time: copies of all would take several times as much."""
 
 TINY = np.finfo(np.float64).tiny
 
@@ -68,9 +72,12 @@ class RidgePath:
         self._z = self._rotate(b, transpose=True)
         spectrum = eigvalsh_tridiagonal(self._diagonal, self._off)
         self.eigenvalues = np.maximum(spectrum, 0)
-        # rounding leaves eigenvalues below zero, which a small α would not lift
-        rounding = len(G) * np.finfo(float).eps * max(abs(spectrum).max(), TINY)
-        self._floor = max(rounding, -2 * spectrum[0])
+        # rounding leaves eigenvalues below zero, which a small α would not lift, and of
+        # features that are all the same about their means nothing else
+        eps = np.finfo(float).eps
+        centring = eps * max(np.trace(moments.ff), TINY / eps)
+        rounding = len(G) * eps * abs(spectrum).max()
+        self._floor = max(rounding, centring, -2 * spectrum[0])
 
     def _factor(self, G: np.ndarray) -> None:
         """Reflectors Q and tridiagonal T of G = Q T Qᵀ."""
@@ -165,7 +172,7 @@ class RidgePath:
 
         if candidates is not None:
             return least(candidates)
-        top = np.log10(max(self.eigenvalues[-1], TINY / RANGE[0]))
+        top = np.log10(max(self.eigenvalues[-1], self._floor, TINY / RANGE[0]))
         low, high = np.floor(top + np.log10(RANGE))
         decade = np.log10(least(10.0 ** np.arange(low, high + 1)))
         return least(10.0 ** (decade + np.array([-0.5, 0.0, 0.5])))
@@ -182,13 +189,19 @@ class RidgePath:
     def _rotated(self, sample: RowSample) -> np.ndarray:
         """Qᵀ(f − mean) of the sampled rows, (M, s)."""
         assert sample.F is not None
-        return self._rotate((sample.F - self._mean_f).T, transpose=True)
+        rotated = np.empty(sample.F.shape[::-1], order="F")
+        for part in gen_batches(len(sample.F), ROTATED_ROWS):
+            centred = (sample.F[part] - self._mean_f).T
+            rotated[:, part] = self._rotate(centred, transpose=True)
+        return rotated
 
     def _left_out(self, sample: RowSample, rotated: np.ndarray, alpha: float) -> float:
         assert sample.T is not None and sample.weight is not None
         residual = sample.T - self._mean_t - rotated.T @ self._solved(alpha)
-        leverage = np.einsum("ij,ij->j", rotated, self._solve(alpha, rotated))
-        leverage += 1 / self._weight if self._intercept else 0.0
+        leverage = np.full(len(residual), 1 / self._weight if self._intercept else 0.0)
+        for part in gen_batches(len(residual), ROTATED_ROWS):
+            some = rotated[:, part]
+            leverage[part] += np.einsum("ij,ij->j", some, self._solve(alpha, some))
         left = 1 - sample.weight * leverage
         if left.min() < ALONE:
             return np.inf

@@ -1,0 +1,85 @@
+"""Helper threads that an interrupt cannot leave waiting for ever.
+
+Ctrl-C strikes the main thread between any two steps of Python code. Locks taken inside
+such code, as in `queue.Queue`, `Condition`, `Future` and `ThreadPoolExecutor`, may then
+stay taken for good. Here are only locks, queues and lists of the interpreter, each of
+whose steps is done or not.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable
+
+HELPER, OWNER = "helper", "owner"
+
+_inside = threading.local()
+
+
+def inside_helper() -> bool:
+    """Whether this thread is a helper, which must not wait for others."""
+    return getattr(_inside, "helper", False)
+
+
+class Job:
+    """Work that a helper does, unless its owner has dropped it before."""
+
+    def __init__(self, work: Callable[[], None]) -> None:
+        self._work = work
+        self._claims: list[str] = []  # the first has it
+        self._running = threading.Lock()
+        self._running.acquire()
+        self._error: BaseException | None = None
+
+    def run(self) -> None:
+        """Called by a helper."""
+        self._claims.append(HELPER)
+        if self._claims[0] is not HELPER:
+            return
+        try:
+            self._work()
+        except BaseException as error:  # for the owner to raise
+            self._error = error
+        finally:
+            self._running.release()
+
+    def wait(self) -> BaseException | None:
+        """Drop it, or wait until it is done: the error it met. May be called again."""
+        self._claims.append(OWNER)
+        if self._claims[0] is OWNER:
+            return None
+        with self._running:
+            return self._error
+
+
+class Helpers:
+    """Some threads that take jobs in order; fewer where the system gives no more."""
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+        self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
+        for i in range(n):
+            name = f"bochner_{i}"
+            thread = threading.Thread(target=self._serve, name=name, daemon=True)
+            try:
+                thread.start()
+            except RuntimeError:  # at shutdown, or too many: owners do all the work
+                return
+
+    def submit(self, work: Callable[[], None]) -> Job:
+        """A job that the next free helper does."""
+        job = Job(work)
+        self._jobs.put(job)
+        return job
+
+    def close(self) -> None:
+        """End the threads after the jobs there are."""
+        for _ in range(self.n):
+            self._jobs.put(None)
+
+    def _serve(self) -> None:
+        _inside.helper = True
+        while (job := self._jobs.get()) is not None:
+            job.run()
+            del job  # what it holds is not kept while waiting for the next

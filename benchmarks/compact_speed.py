@@ -19,8 +19,8 @@ import numpy as np
 from sklearn.base import clone
 
 from bochner import CompactMap, datasets
-from bochner._random import Stream
 from bochner._blas import one_blas_thread
+from bochner._random import Stream
 from bochner.kernels import Gaussian
 from bochner.learning.batches import Rows
 from bochner.learning.recipe import Recipe

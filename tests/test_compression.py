@@ -26,7 +26,7 @@ from bochner import (
     projections,
 )
 from bochner._random import Stream
-from bochner.compression import greedy, problem, products, refit
+from bochner.compression import GIGA, FrankWolfe, greedy, problem, products, refit
 from bochner.compression.refit import non_negative
 from bochner.compression.walk import Walk
 from checks import ALPHA, data
@@ -471,3 +471,88 @@ def test_plain_maps_weigh_one():
         warnings.simplefilter("error")
         features.set_params(n_components=8, compression="giga").fit(data(N, D))
     assert features.feature_map_.weights_.shape == (8,)
+
+
+def test_products_of_blocks_are_those_of_the_whole(monkeypatch):
+    """Targets and Gram matrices cut into blocks of three, beside the naive sums."""
+    monkeypatch.setattr(products, "GRAM_COLUMNS", 3)
+    monkeypatch.setattr(products, "PAIRS_AT_ONCE", 3)
+    rows = np.random.default_rng(0).normal(size=(7, 2))
+    features = RandomFeatures(16, gamma=0.5, random_state=0).fit(rows)
+    drawn, n_units = features.feature_map_, 8
+    weight = np.arange(1.0, 8.0)
+    Z = drawn(rows).reshape(7, 2, n_units)
+    R = np.einsum("iau,jau->uij", Z, Z)  # a unit's share of the kernel
+    counts = np.sqrt(np.outer(weight, weight))
+    pairs = products.all_pairs(drawn, rows, weight, None)
+    flat = (R * counts).reshape(n_units, -1)
+    whole = flat.sum(axis=0)
+    assert_allclose(products.gram(pairs), flat @ flat.T, atol=1e-12)
+    assert_allclose(pairs.target, flat @ whole, atol=1e-12)
+    assert pairs.target_norm == pytest.approx(np.linalg.norm(whole))
+    i, j = np.array([0, 1, 2, 3, 6, 5, 4]), np.array([1, 2, 0, 6, 3, 4, 0])
+    sampled = products.sampled_pairs(drawn, rows, (i, j), weight, None)
+    some = R[:, i, j] * np.sqrt(weight)
+    assert_allclose(products.gram(sampled), some @ some.T, atol=1e-12)
+    assert_allclose(sampled.target, some @ some.sum(axis=0), atol=1e-12)
+    exact = features.kernel_(rows)[i, j] * np.sqrt(weight)
+    aimed = products.sampled_pairs(drawn, rows, (i, j), weight, features.kernel_)
+    assert_allclose(aimed.target, some @ exact, atol=1e-12)
+
+
+@pytest.mark.parametrize("n_pairs", [None, 40])
+@pytest.mark.parametrize("target", ["kernel", "features"])
+def test_targets_are_what_was_asked_for(target, n_pairs, monkeypatch):
+    """… and a common factor of all weights changes nothing, a pair counting w_i w_j."""
+    seen = []
+    made = greedy.all_pairs if n_pairs is None else greedy.sampled_pairs
+
+    def watched(candidates, X, *rest):
+        seen.append(rest)
+        return made(candidates, X, *rest)
+
+    monkeypatch.setattr(greedy, made.__name__, watched)
+    rows = np.random.default_rng(0).normal(size=(30, 2))
+    weight = np.linspace(1, 3, 30)
+    kept = []
+    for factor in (1.0, 1e-200):
+        spec = GIGA(n_candidates=40, target=target, n_pairs=n_pairs)
+        model = RandomFeatures(8, gamma=0.5, compression=spec, random_state=0)
+        kept.append(model.fit(rows, sample_weight=factor * weight).compression_.kept)
+        assert (seen[-1][-1] is None) == (target == "features")
+        counts = seen[-1][-2]
+        assert counts.max() <= 1
+        if n_pairs is not None:
+            i, j = seen[-1][0]
+            assert_allclose(counts, weight[i] * weight[j] / 9)
+    assert_array_equal(*kept)
+
+
+@pytest.mark.parametrize("spec", [GIGA, FrankWolfe])
+def test_parameters_are_refused_by_name(spec):
+    kind, rows = spec.__name__, np.random.default_rng(0).normal(size=(6, 2))
+
+    def refused(match, **given):
+        with pytest.raises(ValueError, match=match):
+            RandomFeatures(4, compression=spec(**given)).fit(rows)
+
+    refused(f"{kind}: target must be one of", target="nothing")
+    refused(f"{kind}: refit must be one of", refit="yes")
+    refused(f"{kind}: n_rows must be a positive integer", n_rows=0)
+    refused(rf"{kind}: n_pairs .*\(Or None: all pairs of n_rows", n_pairs=0)
+    refused(f"{kind}: n_candidates must be a positive integer", n_candidates=0)
+    refused(f"{kind}: features are compared on pairs", n_rows=1)
+
+
+def test_samples_that_do_not_fit_are_refused(monkeypatch):
+    rows = np.random.default_rng(0).normal(size=(20, 2))
+    monkeypatch.setattr(greedy, "SAMPLE_BYTES", 8 * 20 * 60 - 1)
+    for given, match in (
+        ({}, r"GIGA: n_rows=20 with 60 columns do not fit"),
+        ({"n_pairs": 30}, r"GIGA: n_pairs=30 with 40 columns do not fit"),
+    ):
+        spec = GIGA(n_candidates=40, **given)
+        with pytest.raises(ValueError, match=match):
+            RandomFeatures(4, compression=spec).fit(rows)
+    monkeypatch.setattr(greedy, "SAMPLE_BYTES", 8 * 20 * 60)
+    RandomFeatures(4, compression=GIGA(n_candidates=40), random_state=0).fit(rows)

@@ -6,7 +6,7 @@ MINIMUM := .venv-minimum
 SMOKE := .venv-smoke
 INSTALL := pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test test-minimum dist fuzz lint format bench docs clean
+.PHONY: demo test test-minimum dist fuzz mutants lint format bench docs clean
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -22,6 +22,13 @@ test: $(VENV)/.installed  ## the whole test suite
 CASES ?= 2000
 fuzz: $(VENV)/.installed  ## odd rows, parameters, files and commands: CASES=100000
 	CASES=$(CASES) $(BIN)/python -m pytest tests/test_fuzz.py tests/test_fuzz_files.py
+
+# mutmut does not know pytest 9, and works on a copy: an environment of its own
+mutants:  ## changes to the numerical core that no test notices
+	rm -rf .mutants && git clone --quiet . .mutants/clone
+	$(PYTHON) -m venv .mutants/env
+	cd .mutants/clone && ../env/bin/$(INSTALL) '.[demo,test]' 'mutmut>=3.8' 'pytest<9'
+	cd .mutants/clone && OMP_NUM_THREADS=1 ../env/bin/mutmut run --max-children 2
 
 lint: $(VENV)/.installed  ## style, types, spelling
 	$(BIN)/ruff check .
@@ -68,5 +75,5 @@ dist: $(VENV)/.installed
 	cd $(SMOKE) && bin/python -I smoke.py
 
 clean:
-	rm -rf $(VENV) $(MINIMUM) $(SMOKE) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .mutants $(VENV) $(MINIMUM) $(SMOKE) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	rm -rf docs/_build docs/api docs/gallery docs/sg_execution_times.rst

@@ -101,7 +101,7 @@ def test_zones_of_columns_are_converted_too():
 
 
 def test_what_counts_as_a_missing_date():
-    cells = [None, np.nan, pandas.NaT, pandas.NA, "", " ", np.datetime64("NaT")]
+    cells = [None, np.nan, pandas.NaT, pandas.NA, "", " ", np.datetime64("NaT", "D")]
     found = DateParts().fit_transform(np.array(cells, dtype=object)[:, None])
     assert np.isnan(found).all() and found.shape == (7, 5)
     empty = pandas.DataFrame({"a": [np.nan, np.nan], "b": [None, None]})

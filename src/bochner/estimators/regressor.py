@@ -75,6 +75,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         Arithmetic of the sums; float32 is twice as fast.
     memory : None, int or str
         Budget beside the data, as "2 GiB" (the default, or a quarter of the machine).
+        Choosing α takes 4096 rows of features beside it, twice, in float64.
     checkpoint : path, optional
         A file for the state of a fit on `blocks`, from which the same call goes on
         after a kill, with the same `memory` to the same bits. It is deleted at the end.

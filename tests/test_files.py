@@ -13,6 +13,7 @@ from sklearn.datasets import dump_svmlight_file
 from sklearn.feature_extraction import FeatureHasher
 
 from bochner import KernelClassifier, KernelRegressor, blocks, methods
+from bochner.execution import array_files
 from bochner.execution.prefetch import prefetched
 
 pq = pytest.importorskip("pyarrow.parquet")
@@ -485,11 +486,36 @@ def test_arrays_that_are_no_rows_of_numbers(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"target='y' must be the values, or"):
         np.save(tmp_path / "rows.npy", np.ones((2, 2)))
         list(blocks(tmp_path / "rows.npy", target="y"))
-    bad = sparse.csr_matrix(np.eye(3))
-    bad.indices[0] = 7
-    sparse.save_npz(tmp_path / "bad.npz", bad)
-    with pytest.raises(ValueError, match=r"bad.npz cannot be read as npz"):
-        list(blocks(tmp_path / "bad.npz"))
+    for make in (sparse.csr_matrix, sparse.csc_matrix, sparse.bsr_matrix):
+        bad = make(np.eye(3))
+        bad.indices[0] = 7_000_000
+        sparse.save_npz(tmp_path / "bad.npz", bad)
+        with pytest.raises(ValueError, match=r"bad.npz cannot be read as npz"):
+            list(blocks(tmp_path / "bad.npz"))
+    sparse.save_npz(tmp_path / "good.npz", sparse.csc_matrix(np.eye(3)))
+    with pytest.raises(FileNotFoundError, match=r"^blocks: target='.*nope.npy' must"):
+        list(blocks(tmp_path / "good.npz", target=str(tmp_path / "nope.npy")))
+    np.save(tmp_path / "one.npy", np.array(3.0))
+    with pytest.raises(ValueError, match=r"one.npy must hold a target of every row"):
+        list(blocks(tmp_path / "good.npz", target=tmp_path / "one.npy"))
+    assert len(list(blocks(tmp_path / "good.npz", target=np.arange(3)))) == 1
     np.savez(tmp_path / "short.npz", X=np.ones((3, 2)), y=np.ones(2))
     with pytest.raises(ValueError, match=r"short.npz: X has 3 rows and target has 2"):
         list(blocks(tmp_path / "short.npz"))
+
+
+def test_errors_that_are_not_of_the_content_stay(tmp_path, monkeypatch):
+    path = tmp_path / "a.npz"
+    np.savez(path, X=np.ones((2, 2)))
+
+    def failing(error):
+        def load(*args, **kwargs):
+            raise error
+
+        monkeypatch.setattr(array_files.np, "load", load)
+        return list(blocks(path))
+
+    with pytest.raises(MemoryError, match="no room"):
+        failing(MemoryError("no room"))
+    with pytest.raises(OSError, match=r"Input/output error.*a.npz"):
+        failing(OSError(5, "Input/output error"))

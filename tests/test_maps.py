@@ -1,5 +1,7 @@
 """RandomFeatures: the contract, scikit-learn's conventions, errors."""
 
+import contextlib
+import warnings
 from functools import partial
 
 import numpy as np
@@ -344,3 +346,19 @@ def test_maps_take_whole_numbers(features):
     apply = features.set_params(random_state=0).fit(X).feature_map_
     np.testing.assert_array_equal(apply(X), apply(X.astype(float)))
     np.testing.assert_array_equal(apply(sparse.csr_matrix(X)), apply(X))
+
+
+def test_warnings_point_at_the_line_of_the_caller():
+    X = data(30, 4)
+    wide = 1e7 * X.astype(np.float32)
+    for model, rows in (
+        (RandomFeatures(8, gamma=1.0, random_state=0), wide),
+        (RandomFeatures(8, nonlinearity="relu", gamma=2.0, random_state=0), X),
+        (RandomFeatures(8, kernel=kernels.Gaussian(1.0), gamma=2.0), X),
+        (RandomFeatures(8, compression="giga", random_state=0), np.ones((9, 2))),
+    ):
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            with contextlib.suppress(ValueError):
+                model.fit(rows)
+        assert [w.filename for w in seen] == [__file__] * len(seen)

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -102,7 +103,7 @@ def test_fork_after_use(four_threads):
     pid = os.fork()
     if pid == 0:
         same = np.allclose(FEATURES.transform(X), EXPECTED, atol=1e-6)
-        os._exit(0 if same and _threads._helpers is not None else 1)
+        os._exit(0 if same and _threads._helpers.n == 3 else 1)
     done = threading.Event()
     watchdog = threading.Timer(60, lambda: done.is_set() or os.kill(pid, 9))
     watchdog.start()
@@ -184,35 +185,36 @@ def test_helpers_that_cannot_start_are_done_without(four_threads, monkeypatch):
 
     with monkeypatch.context() as patch:
         patch.setattr(threading.Thread, "start", refuse)
-        none = Helpers(3)
-    monkeypatch.setattr(_threads, "_helpers", none)
+        patch.setattr(_threads, "_helpers", Helpers())
+        assert_allclose(FEATURES.transform(X), EXPECTED, atol=1e-6)
+        assert _threads._helpers.n == 0
+        assert _threads._helpers._jobs.empty()
     assert_allclose(FEATURES.transform(X), EXPECTED, atol=1e-6)
 
 
-def test_helpers_that_are_too_few_are_ended():
+def test_helpers_grow_in_number_and_hold_nothing():
     for n in (2, 9, 3):
         with bochner.threads(n):
-            FEATURES.transform(X)
+            rows = X.copy()
+            FEATURES.transform(rows)
         assert _threads._helpers.n >= n - 1
+    alive = weakref.ref(rows)
+    del rows
     deadline = time.monotonic() + 10
-    while _n_helpers() > _threads._helpers.n:
+    while alive() is not None:
         assert time.monotonic() < deadline
         time.sleep(0.01)
-
-
-def _n_helpers() -> int:
-    return sum(t.name.startswith("bochner_") for t in threading.enumerate())
 
 
 def test_an_error_while_submitting_stops_helpers(four_threads, monkeypatch):
     seen = []
     submit, calls = _threads._submit, []
 
-    def interrupted(work):
-        calls.append(work)
+    def interrupted(job):
+        calls.append(job)
         if len(calls) == 2:
             raise KeyboardInterrupt
-        return submit(work)
+        submit(job)
 
     monkeypatch.setattr(_threads, "_submit", interrupted)
     with pytest.raises(KeyboardInterrupt):

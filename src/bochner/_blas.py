@@ -40,8 +40,10 @@ class _Limit:
                 self.restore()
 
     def restore(self) -> None:
+        """Give back what was taken; nothing where nobody has entered."""
         for blas, n in self._usual:
             blas.set_num_threads(n)
+        self._usual = []
 
 
 @cache
@@ -55,7 +57,11 @@ _limit = _Limit()
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """BLAS uses one thread inside the `with` block."""
+    """BLAS uses one thread inside the `with` block.
+
+    Where an interrupt strikes between `with` and the block, the threads are given back
+    when its traceback is freed.
+    """
     limit, who = _limit, object()
     try:
         limit.enter(who)

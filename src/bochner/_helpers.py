@@ -8,6 +8,7 @@ whose steps is done or not.
 
 from __future__ import annotations
 
+import os
 import queue
 import threading
 from collections.abc import Callable
@@ -48,38 +49,51 @@ class Job:
         """Drop it, or wait until it is done: the error it met. May be called again."""
         self._claims.append(OWNER)
         if self._claims[0] is OWNER:
+            self._work = _nothing  # which it holds no longer, while it is in the queue
             return None
         with self._running:
             return self._error
 
 
 class Helpers:
-    """Some threads that take jobs in order; fewer where the system gives no more."""
+    """Threads that take jobs in order, as many as were asked for at most."""
 
-    def __init__(self, n: int) -> None:
-        self.n = n
-        self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
-        for i in range(n):
-            name = f"bochner_{i}"
+    def __init__(self) -> None:
+        self.n = 0
+        self._jobs: queue.SimpleQueue[Job] = queue.SimpleQueue()
+
+    def grow(self, n: int) -> None:
+        """Have n threads; fewer where the system gives no more."""
+        while self.n < n:
+            name = f"bochner_{self.n}"
             thread = threading.Thread(target=self._serve, name=name, daemon=True)
             try:
                 thread.start()
             except RuntimeError:  # at shutdown, or too many: owners do all the work
                 return
+            self.n += 1
 
-    def submit(self, work: Callable[[], None]) -> Job:
-        """A job that the next free helper does."""
-        job = Job(work)
-        self._jobs.put(job)
-        return job
-
-    def close(self) -> None:
-        """End the threads after the jobs there are."""
-        for _ in range(self.n):
-            self._jobs.put(None)
+    def submit(self, job: Job) -> None:
+        """A job for the next free helper; where there is none, its owner drops it."""
+        if self.n:
+            self._jobs.put(job)
 
     def _serve(self) -> None:
         _inside.helper = True
-        while (job := self._jobs.get()) is not None:
+        while True:
+            job = self._jobs.get()
             job.run()
             del job  # what it holds is not kept while waiting for the next
+
+
+def _nothing() -> None:
+    pass
+
+
+def _after_fork() -> None:
+    """A child forked inside a helper is none."""
+    _inside.helper = False
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
+    os.register_at_fork(after_in_child=_after_fork)

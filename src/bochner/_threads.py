@@ -39,7 +39,7 @@ Step = Callable[[slice], None]
 
 _limit: ContextVar[int | None] = ContextVar("bochner_threads", default=None)
 _lock = threading.Lock()
-_helpers: Helpers | None = None
+_helpers = Helpers()
 
 
 @contextmanager
@@ -159,7 +159,8 @@ def _run(share: _Share, n_workers: int) -> None:
     jobs: list[Job] = []
     try:
         for _ in range(n_workers - 1):
-            jobs.append(_submit(share.work))
+            jobs.append(Job(share.work))  # known before it can begin
+            _submit(jobs[-1])
         share.work()
         errors = [job.wait() for job in jobs]
     except BaseException:
@@ -167,26 +168,24 @@ def _run(share: _Share, n_workers: int) -> None:
         for job in jobs:
             job.wait()
         raise
-    for error in errors:
-        if error is not None:
-            raise error
+    met = [error for error in errors if error is not None]
+    if met:
+        try:
+            raise met[0]
+        finally:
+            del met, errors  # or they would hold this frame, and it the rows
 
 
-def _submit(work: Callable[[], None]) -> Job:
-    """Work for a helper; it is dropped where there is none."""
-    global _helpers
+def _submit(job: Job) -> None:
     with _lock:
-        if _helpers is None or _helpers.n < n_threads() - 1:
-            smaller, _helpers = _helpers, Helpers(n_threads() - 1)
-            if smaller is not None:
-                smaller.close()
-        return _helpers.submit(work)
+        _helpers.grow(n_threads() - 1)
+        _helpers.submit(job)
 
 
 def _after_fork() -> None:
     """A forked child has none of its parent's threads and must not wait for them."""
     global _lock, _helpers
-    _lock, _helpers = threading.Lock(), None
+    _lock, _helpers = threading.Lock(), Helpers()
 
 
 if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork

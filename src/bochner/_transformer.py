@@ -141,7 +141,7 @@ class KernelTransformer(RowTransformer):
                 f"object, which has a bandwidth of its own or none: {self.kernel!r}. "
                 "Set that one (kernel__… in a grid search), or give the kernel by "
                 "name.",
-                stacklevel=4,
+                stacklevel=5,
             )
         known = {name: partial(k.with_gamma, self.gamma) for name, k in KERNELS.items()}
         return self._part("kernel", known, Kernel)

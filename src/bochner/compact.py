@@ -218,7 +218,7 @@ class CompactMap(KernelTransformer):
         self._n_steps = self.n_iter_ * rows.n_batches(schedule.batch_size)
         self._online: Any = None
         if history.complaint:
-            warnings.warn(history.complaint, ConvergenceWarning, stacklevel=2)
+            warnings.warn(history.complaint, ConvergenceWarning, stacklevel=3)
         return self
 
     @whole
@@ -258,7 +258,7 @@ class CompactMap(KernelTransformer):
             self._online = online.settled()
         else:
             self._online = None
-            warnings.warn(BEYOND_HOPE, ConvergenceWarning, stacklevel=2)
+            warnings.warn(BEYOND_HOPE, ConvergenceWarning, stacklevel=3)
         return self
 
     def _begin_online(self, X: Any, y: Any, classes: Any) -> Online:

@@ -316,7 +316,7 @@ def _drawn(
 
 def _seen_projections(drawn: FeatureMap, X: Any) -> np.ndarray:
     """Projections of a few rows from first to last, in float64."""
-    rows = X[:: -(-X.shape[0] // SEEN_ROWS)]
+    rows = X[:: max(1, -(-X.shape[0] // SEEN_ROWS))]
     return drawn.linear.apply(rows.astype(np.float64))
 
 

@@ -84,7 +84,7 @@ class Greedy(Compression):
                 f"error, {found.error:.2g} on the rows sampled. Ask for fewer; if the "
                 f"error is large elsewhere, raise {more} or n_candidates; if it is 0 "
                 "here, look for constant or repeated rows, or a far too wide kernel.",
-                stacklevel=3,
+                stacklevel=4,
             )
         return kept, found
 

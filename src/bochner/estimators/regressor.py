@@ -45,7 +45,8 @@ from .training import (
 )
 
 LARGEST_TARGET = 1e100
-"""Squares of targets are summed, and divided by as little as 1e-12 squared."""
+"""Residuals are divided by as little as ALONE = 1e-6, squared and summed over rows:
+(1e100 · 1e6)² · 2^63 is 1e231, well inside float64's 1e308."""
 
 CG_TOL = 1e-14
 """Relative gain at which conjugate gradients stop: coefficients to about 1e-7."""
@@ -244,7 +245,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             raise ValueError(
                 f"KernelRegressor: y reaches {np.abs(y).max():.3g}, beyond the range "
                 f"of predictions in {X.dtype}, X's type, or of their squares; divide y "
-                "by a constant, or give X in float64."
+                "by a constant."
             )
         return Block(X, y, weight).present()
 

@@ -78,7 +78,10 @@ def _values(name: str, values: Any) -> Any:
             ".npy file that holds them; there is no such file."
         )
     with named(path, "npy"):
-        return np.load(path, mmap_mode="r", allow_pickle=False)
+        found = np.load(path, mmap_mode="r", allow_pickle=False)
+    if found.ndim == 0:
+        raise ValueError(f"blocks: {path.name} must hold a {name} of every row.")
+    return found
 
 
 def _entries(path: Path, reading: Reading) -> tuple[Any, Any, Any]:
@@ -87,11 +90,12 @@ def _entries(path: Path, reading: Reading) -> tuple[Any, Any, Any]:
         names = set(entries.files)
         if {"indices", "indptr", "data"} <= names:
             file.seek(0)
-            X: Any = sparse.load_npz(file).tocsr()
-            X.check_format(full_check=True)  # indices that point outside
+            X: Any = sparse.load_npz(file)
+            if hasattr(X, "check_format"):  # before SciPy writes where indices point
+                X.check_format(full_check=True)
             _check_numbers(X, path)
             target = _values("target", reading.target)
-            return X, target, _values("weight", reading.weight)
+            return X.tocsr(), target, _values("weight", reading.weight)
         target = reading.target
         if target is None and "y" in names:
             target = "y"
@@ -104,9 +108,9 @@ def _entries(path: Path, reading: Reading) -> tuple[Any, Any, Any]:
 
 
 def _entry(entries: Any, value: Any, path: Path) -> Any:
-    """An entry by name, or values as they are."""
+    """An entry by name, values of another file, or values as they are."""
     if not isinstance(value, str):
-        return value
+        return _values("target", value)
     if value not in entries.files:
         raise ValueError(
             f"blocks: {path.name} has no entry {value!r}; its entries are "

@@ -70,10 +70,11 @@ def file_blocks(source: Any, reading: Reading, format: str | None) -> Blocks:
     if kind in TABLES:
         _check_arrow(f"{kind} files")
         module = TABLES[kind]
-        return _ahead(lambda: _table_items(paths, module, reading), paths, module)
+        items = partial(_table_items, paths, module, reading)
+        return _ahead(items, paths, module, kind)
     if kind == "svmlight":
         read = svmlight_files.Reader(paths, reading)
-        return _ahead(read.items, paths, svmlight_files)
+        return _ahead(read.items, paths, svmlight_files, kind)
     if kind == "npz":
         return Blocks(lambda: npz_items(paths, reading), ahead=True)
     n_rows = sum(map(npy_rows, paths))
@@ -112,12 +113,12 @@ def _check_arrow(what: str) -> None:
 
 
 def _ahead(
-    read: Callable[[], Iterator[Item]], paths: list[Path], module: Any
+    read: Callable[[], Iterator[Item]], paths: list[Path], module: Any, kind: str
 ) -> Blocks:
     def n_rows() -> int:
         count = 0
         for path in paths:
-            with named(path, _ending(path) or "a table"):
+            with named(path, kind):
                 count += module.about_rows(path)
         return count
 
@@ -156,9 +157,10 @@ def frame_kinds(source: Any) -> dict[str, str | None]:
     """Columns of a table, and what they hold, by the first rows of the first file."""
     path = _paths(source)[0]
     _check_arrow("tables")
-    reading = Reading(format=_format(path), frames=True)
-    with named(path, _format(path)):
-        return kinds_of(TABLES[_format(path)].schema(path, reading))
+    kind = _format(path)
+    reading, module = Reading(format=kind, frames=True), TABLES[kind]
+    with named(path, kind):
+        return kinds_of(module.schema(path, reading))
 
 
 def format_of(source: Any) -> str:

@@ -12,34 +12,37 @@ DAMAGED = (EOFError, zlib.error, BadZipFile)
 """What is said of archives that are none, or whose end is missing."""
 
 OURS = "blocks: "
+"""How errors begin that are ours."""
 
 
 @contextlib.contextmanager
-def named(path: Path, format: str) -> Iterator[None]:
-    """Whatever goes wrong with a file is a ValueError that names it.
+def named(path: Path, kind: str) -> Iterator[None]:
+    """What goes wrong with a file is a ValueError that names it, and its format.
 
-    Errors of the system, which name it themselves, stay as they are.
+    Errors of the system and of memory stay what they are.
     """
     try:
         yield
-    except OSError as error:
-        if error.errno is not None and error.filename is not None:
-            raise
-        raise _unreadable(path, format, f" ({error})") from error
-    except DAMAGED as error:
-        raise _unreadable(path, format, f" ({error})") from error
+    except (MemoryError, ImportError):
+        raise
     except Exception as error:
         words = str(error)
-        if not words.startswith(OURS):
-            raise _unreadable(path, format, "") from error
-        if path.name in words:
-            raise
-        words = words.removeprefix(OURS)
-        raise type(error)(f"{OURS}{path.name}: {words}") from error
+        if words.startswith(OURS):
+            raise _with_name(error, words, path) from error
+        if isinstance(error, OSError) and error.errno is not None:
+            if error.filename is not None:
+                raise
+            raise OSError(error.errno, error.strerror, str(path)) from error
+        # what is said of archives tells more than what is said of numbers
+        detail = f" ({words})" if isinstance(error, (*DAMAGED, OSError)) else ""
+        raise ValueError(
+            f"{OURS}{path.name} cannot be read as {kind}{detail}; it is of another "
+            "format, or damaged: write it again."
+        ) from error
 
 
-def _unreadable(path: Path, format: str, detail: str) -> ValueError:
-    return ValueError(
-        f"{OURS}{path.name} cannot be read as {format}{detail}; it is of another "
-        "format, or damaged: write it again."
-    )
+def _with_name(error: Exception, words: str, path: Path) -> Exception:
+    """Our own words, of this file."""
+    if isinstance(error, OSError) or path.name in words:
+        return error
+    return type(error)(f"{OURS}{path.name}: {words.removeprefix(OURS)}")

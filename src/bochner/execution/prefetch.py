@@ -17,13 +17,14 @@ def prefetched(source: Iterator[Any]) -> Iterator[Any]:
     One waits, one more is being read and one worked on. Errors come out where the item
     would have. A walk that is broken off ends the thread.
     """
-    # not a Queue of bounded size: an interrupt may leave the lock in it taken for good
+    # neither Queue nor Event: an interrupt may leave the lock in them taken for good
     items: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
-    room, done = threading.Lock(), threading.Event()
+    room: Any = threading.Lock()
+    done: list[bool] = []
 
     def put(item: Any, error: BaseException | None) -> bool:
         """Whether there was room for it before the walk was broken off."""
-        while not done.is_set():
+        while not done:
             if room.acquire(timeout=LOOK):
                 items.put((item, error))
                 return True
@@ -50,6 +51,6 @@ def prefetched(source: Iterator[Any]) -> Iterator[Any]:
                 raise error
             yield item
     finally:
-        done.set()
+        done.append(True)
         if thread.is_alive():
             thread.join()

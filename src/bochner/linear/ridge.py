@@ -72,12 +72,11 @@ class RidgePath:
         self._z = self._rotate(b, transpose=True)
         spectrum = eigvalsh_tridiagonal(self._diagonal, self._off)
         self.eigenvalues = np.maximum(spectrum, 0)
-        # rounding leaves eigenvalues below zero, which a small α would not lift, and of
-        # features that are all the same about their means nothing else
+        # rounding, of the factors and of taking off the means, leaves eigenvalues about
+        # zero and below, which a small α would not lift
         eps = np.finfo(float).eps
-        centring = eps * max(np.trace(moments.ff), TINY / eps)
-        rounding = len(G) * eps * abs(spectrum).max()
-        self._floor = max(rounding, centring, -2 * spectrum[0])
+        rounding = eps * max(len(G) * abs(spectrum).max(), np.trace(moments.ff))
+        self._floor = max(rounding, TINY, -2 * spectrum[0])
 
     def _factor(self, G: np.ndarray) -> None:
         """Reflectors Q and tridiagonal T of G = Q T Qᵀ."""
@@ -146,7 +145,7 @@ class RidgePath:
         x = self._solved(alpha)
         explained = (self._z * x).sum(axis=0)
         variance = np.maximum(self._tt - explained, EXACT * self._tt) / n
-        variance = np.maximum(variance, np.finfo(float).tiny)
+        variance = np.maximum(variance, TINY)
         volume = np.log1p(self.eigenvalues / alpha).sum()
         return float(-0.5 * (n * np.log(2 * np.pi * variance) + volume + n).sum())
 

@@ -149,7 +149,7 @@ class OwnKernel(Nonlinearity):
             warnings.warn(
                 f"{type(self).__name__}: gamma={gamma!r} is not used: the kernel of "
                 "these features has no bandwidth. Scale the data instead.",
-                stacklevel=4,
+                stacklevel=5,
             )
         return self.kernel()
 

@@ -30,14 +30,18 @@ class Cosines(Nonlinearity):
     def __init__(self, phase_dtype: str | None = None) -> None:
         self.phase_dtype = phase_dtype
 
-    def prepared(self, linear: LinearMap) -> LinearMap:
+    def n_projections(self, n_components: int) -> int:
         name = type(self).__name__
         check_option(name, "phase_dtype", self.phase_dtype, (None, "float64"))
+        return super().n_projections(n_components)
+
+    def prepared(self, linear: LinearMap) -> LinearMap:
         return linear if self.phase_dtype is None else ReducedPhases(linear)
 
     def check_reach(self, Z: np.ndarray, dtype: np.dtype) -> None:
         dtype = np.dtype(self.phase_dtype or dtype)
-        turns = np.quantile(np.abs(Z), 1 - LOST_SHARE) / (2 * np.pi)
+        sizes = np.nan_to_num(np.abs(Z), nan=np.inf)  # of what has overflowed
+        turns = np.sort(sizes.ravel())[-1 - int(LOST_SHARE * Z.size)] / (2 * np.pi)
         if turns <= 2.0 ** (np.finfo(dtype).nmant - BITS_OF_A_TURN):
             return
         narrow = dtype == np.float32
@@ -49,7 +53,7 @@ class Cosines(Nonlinearity):
             f"RandomFeatures: phases reach {turns:.1e} turns, and in {dtype} their "
             "fractions, which features are made of, are lost to rounding. Scale or "
             f"centre the data, take a smaller gamma{', ' + wider if narrow else ''}.",
-            stacklevel=3,
+            stacklevel=4,
         )
 
     def default_kernel(self, gamma: Any) -> Kernel:

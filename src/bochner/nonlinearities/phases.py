@@ -43,6 +43,8 @@ class ReducedPhases(LinearMap):
 
     @property
     def work_columns(self) -> int:
+        if self.dtype == FLOAT64:
+            return self.wide.work_columns
         # a number in float64 takes the room of two
         return 2 * (self.wide.work_columns + self.shape[1]) + self.shape[0]
 

@@ -68,8 +68,8 @@ LABELS = (X[:, 0] > 0).astype(int)
 MAPS = {**every_method(), **every_map()}
 
 
-OWNERS = (*public_classes(), "RandomState")
-"""Who may speak: a part, or scikit-learn of seeds."""
+OWNERS = (*public_classes(), "RandomState", "random_state")
+"""Who may speak: a part, or what takes seeds for all of them."""
 
 
 def told(error: Exception) -> str:

@@ -21,7 +21,7 @@ from bochner.comparison.contenders import Contender
 from bochner.comparison.measuring import kernel_error, model_bytes, run
 from bochner.comparison.results import EXACT, LINEAR, METHOD, Comparison, Entry, Spread
 from bochner.comparison.setting import Split, find_bandwidth
-from bochner.comparison.task import CLASSIFICATION, REGRESSION, task_of
+from bochner.comparison.task import CLASSIFICATION, REGRESSION, numeric, task_of
 from bochner.methods import METHODS
 
 X, Y = make_moons(300, noise=0.2, random_state=0)
@@ -277,3 +277,9 @@ def test_time_to_predict_has_the_preprocessing_in_it():
         run(contender, slow, 0).row_seconds > 1 > run(contender, split, 0).row_seconds
     )
     assert split.scaled().before_seconds > 0
+
+
+def test_targets_that_are_no_numbers_are_shown():
+    y = np.array(["1.5", "2", "x", "3"], dtype=object)
+    with pytest.raises(ValueError, match="regression, and holds 'x';"):
+        numeric(y, REGRESSION)

@@ -61,9 +61,10 @@ def numeric(y: np.ndarray, task: str) -> np.ndarray:
     try:
         found = y.astype(np.float64)
     except (TypeError, ValueError) as error:
+        bad = next(value for value in y.ravel() if not _is_number(value))
         raise ValueError(
-            f"The target must be numbers for regression, and holds {str(y[0])!r} "
-            f"({error}); correct it, or take classification as task."
+            f"The target must be numbers for regression, and holds {str(bad)!r}; "
+            "correct it, or take classification as task."
         ) from error
     if not np.isfinite(found).all():
         raise ValueError(
@@ -76,3 +77,11 @@ def numeric(y: np.ndarray, task: str) -> np.ndarray:
 def metric_of(task: str) -> str:
     """What `score` of an estimator for it is called."""
     return "accuracy" if task == CLASSIFICATION else "R²"
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,10 +30,11 @@ def named(path: Path, kind: str) -> Iterator[None]:
         words = str(error)
         if words.startswith(OURS):
             raise _with_name(error, words, path) from error
-        if isinstance(error, OSError) and error.errno is not None:
+        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
             if error.filename is not None:
                 raise
             raise OSError(error.errno, error.strerror, str(path)) from error
+        # (a place before the beginning, EINVAL, is one that a damaged file has named)
         # what is said of archives tells more than what is said of numbers
         detail = f" ({words})" if isinstance(error, (*DAMAGED, OSError)) else ""
         raise ValueError(

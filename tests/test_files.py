@@ -499,6 +499,9 @@ def test_arrays_that_are_no_rows_of_numbers(tmp_path):
     with pytest.raises(ValueError, match=r"one.npy must hold a target of every row"):
         list(blocks(tmp_path / "good.npz", target=tmp_path / "one.npy"))
     assert len(list(blocks(tmp_path / "good.npz", target=np.arange(3)))) == 1
+    np.savez(tmp_path / "rows.npz", X=np.eye(3))
+    with pytest.raises(ValueError, match=r"one.npy must hold a weight of every row"):
+        list(blocks(tmp_path / "rows.npz", weight=tmp_path / "one.npy"))
     np.savez(tmp_path / "short.npz", X=np.ones((3, 2)), y=np.ones(2))
     with pytest.raises(ValueError, match=r"short.npz: X has 3 rows and target has 2"):
         list(blocks(tmp_path / "short.npz"))

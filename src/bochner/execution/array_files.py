@@ -99,7 +99,8 @@ def _entries(path: Path, reading: Reading) -> tuple[Any, Any, Any]:
         target = reading.target
         if target is None and "y" in names:
             target = "y"
-        values = [_entry(entries, n, path) for n in (target, reading.weight)]
+        asked = {"target": target, "weight": reading.weight}
+        values = [_entry(entries, name, n, path) for name, n in asked.items()]
         left = names - {n for n in (target, reading.weight) if isinstance(n, str)}
         name = "X" if "X" in left else _only(left, path)
         X = entries[name]
@@ -107,10 +108,10 @@ def _entries(path: Path, reading: Reading) -> tuple[Any, Any, Any]:
         return (X, *values)
 
 
-def _entry(entries: Any, value: Any, path: Path) -> Any:
+def _entry(entries: Any, name: str, value: Any, path: Path) -> Any:
     """An entry by name, values of another file, or values as they are."""
     if not isinstance(value, str):
-        return _values("target", value)
+        return _values(name, value)
     if value not in entries.files:
         raise ValueError(
             f"blocks: {path.name} has no entry {value!r}; its entries are "

@@ -29,7 +29,10 @@ def named(path: Path, kind: str) -> Iterator[None]:
     except Exception as error:
         words = str(error)
         if words.startswith(OURS):
-            raise _with_name(error, words, path) from error
+            if isinstance(error, OSError) or path.name in words:
+                raise
+            words = words.removeprefix(OURS)
+            raise type(error)(f"{OURS}{path.name}: {words}") from error
         if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
             if error.filename is not None:
                 raise
@@ -41,10 +44,3 @@ def named(path: Path, kind: str) -> Iterator[None]:
             f"{OURS}{path.name} cannot be read as {kind}{detail}; it is of another "
             "format, or damaged: write it again."
         ) from error
-
-
-def _with_name(error: Exception, words: str, path: Path) -> Exception:
-    """Our own words, of this file."""
-    if isinstance(error, OSError) or path.name in words:
-        return error
-    return type(error)(f"{OURS}{path.name}: {words.removeprefix(OURS)}")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from . import (
     auto,
+    calibration,
     command_line,
     compact,
     compact_speed,
@@ -17,6 +18,7 @@ from . import (
     error,
     learners,
     maxout,
+    offsets,
     peer_run,
     phases,
     readme,
@@ -46,6 +48,8 @@ BENCHMARKS = {
     "compact": compact.run,
     "compact_speed": compact_speed.run,
     "learners": learners.run,
+    "offsets": offsets.run,
+    "calibration": calibration.run,
     "scale": scale.run,
     "serving": serving.run,
     "peers": peer_run.run,

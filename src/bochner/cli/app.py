@@ -7,13 +7,12 @@ from typing import Annotated
 import typer
 
 from .._version import __version__
-from .bench import bench
 from .compare import compare
 from .fit import fit
 from .info import info
 from .models import evaluate, export, predict
 from .recommend import recommend
-from .reproduce import reproduce_papers
+from .repository import PASSED_ON, bench, reproduce
 
 app = typer.Typer(
     name="bochner",
@@ -28,7 +27,7 @@ app = typer.Typer(
 )
 for command in (compare, recommend, fit, predict, evaluate, export, info, bench):
     app.command()(command)
-app.command("reproduce")(reproduce_papers)
+app.command(context_settings=PASSED_ON, add_help_option=False)(reproduce)
 
 
 def _version(asked: bool) -> None:

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from ..comparison.results import METHOD
+from ..comparison.task import CLASSIFICATION
 from ..jobs.rows import rows_at_hand
 from ..recommend.recommend import recommend_rows
 from ..recommend.results import Recommendation, Trial
@@ -73,8 +75,9 @@ def recommend(
 ) -> None:
     """Search methods, sizes and bandwidths on DATA, and say what to use.
 
-    Without a target: the best score. The expected figures are of rows that had no part
-    in the search. Exit code 3: nothing meets the target.
+    Without a target: the best score. The default learner (plain 'bochner fit') takes
+    part; scikit-learn's boosted trees are shown for comparison. The expected figures
+    are of rows that had no part in the search. Exit code 3: nothing meets the target.
     """
     tried: list[Trial] = []
     with told(debug, lambda: _broken_off(tried)):
@@ -108,6 +111,9 @@ def recommend(
 def _told(found: Recommendation, line: str) -> None:
     out.print(show.trials_table(found))
     out.print(show.recommendation_table(found))
+    lead = found.trees_lead()
+    if lead is not None:
+        out.print(lead, markup=False, style="bold")
     for note in found.data.notes:
         say(note)
     out.print("\nIn Python:\n", markup=False)
@@ -120,8 +126,7 @@ def _broken_off(tried: list[Trial]) -> str:
     """The best so far when the user breaks off, those on most rows first."""
     best = sorted(tried, key=lambda trial: (-trial.n_rows, -trial.score))
     lines = [
-        f"{trial.contender.label}, γ {trial.contender.gamma:g}, on {trial.n_rows:,} "
-        f"rows: {trial.score:.4f}"
+        f"{trial.contender.described}, on {trial.n_rows:,} rows: {trial.score:.4f}"
         for trial in best[:SHOWN]
     ]
     return "\n".join([f"Nothing was chosen; {len(tried)} were tried.", *lines])
@@ -136,10 +141,12 @@ def _fit_command(
 ) -> str:
     """The same model by `bochner fit`."""
     choice = found.choice
-    words = ["bochner", "fit", data, "--features", choice.name, "--size"]
-    words += [str(choice.size), "--gamma", f"{choice.gamma:g}", "--seed", str(seed)]
-    words += ["--task", found.data.task]
-    if found.data.task == "classification":
+    words = ["bochner", "fit", data]
+    if choice.role == METHOD:
+        words += ["--features", choice.name, "--size", str(choice.size)]
+        words += ["--gamma", f"{choice.gamma:g}"]
+    words += ["--seed", str(seed), "--task", found.data.task]
+    if found.data.task == CLASSIFICATION:
         words += ["--loss", choice.loss]
     if found.standardised:
         words.append("--standardise")

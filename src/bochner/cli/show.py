@@ -11,10 +11,10 @@ from rich.markup import escape
 from rich.table import Table
 
 from ..comparison.results import METHOD, Comparison, Entry, Spread
+from ..comparison.task import learner_of
 from ..execution.memory import readable
 from ..jobs.evaluating import Evaluation
 from ..recommend.results import Recommendation
-from ..reproduce import BEATEN, MISSED, PAPERS, Reproduction
 
 MOST_TRIALS = 12
 NOTHING = "-"
@@ -76,6 +76,8 @@ def comparison_table(found: Comparison) -> Table:
 
 def _caption(found: Comparison) -> str:
     said = "★ nothing else is both better and faster to fit; bold: best of its size"
+    said += f"\ndefault learner: {learner_of(found.data.task)}(); the others of no size"
+    said += " are references"
     if found.repeats > 1:
         said += f"\n± standard deviation of {found.repeats} draws"
     for entry in found.entries:
@@ -125,7 +127,7 @@ def recommendation_table(found: Recommendation) -> Table:
     met = "" if found.met else " (not met: this comes nearest)"
     rows = [
         ("asked for", f"{found.target}{met}"),
-        ("use", f"{found.choice.name}, {found.choice.size:,} features"),
+        ("use", _use(found)),
         (
             f"expected {found.metric}",
             f"{score(found.score.value, found.metric)}, between {low} and {high} on "
@@ -139,8 +141,18 @@ def recommendation_table(found: Recommendation) -> Table:
         rows.append(("kernel error", f"{found.error:.3f}"))
     if found.reference is not None:
         rows.append(("exact kernel", score(found.reference, found.metric)))
+    if found.boosted_trees is not None:
+        trees = score(found.boosted_trees, found.metric)
+        rows.append(("boosted trees", f"{trees} on the same {found.n_judged:,} rows"))
     rows.append(("searched", f"{len(found.trials)} fits in {seconds(found.seconds)}"))
     return facts(f"Recommended for {found.data.name}", rows)
+
+
+def _use(found: Recommendation) -> str:
+    """The choice in words."""
+    if found.choice.size is not None:
+        return f"{found.choice.name}, {found.choice.size:,} features"
+    return f"{found.choice.name}, {learner_of(found.data.task)}()"
 
 
 def trials_table(found: Recommendation) -> Table:
@@ -154,8 +166,8 @@ def trials_table(found: Recommendation) -> Table:
     for trial in order[:MOST_TRIALS]:
         table.add_row(
             trial.contender.name,
-            f"{trial.contender.size:,}",
-            f"{trial.contender.gamma:g}",
+            "" if trial.contender.size is None else f"{trial.contender.size:,}",
+            "" if trial.contender.gamma is None else f"{trial.contender.gamma:g}",
             f"{trial.n_rows:,}",
             score(trial.score, found.metric),
             seconds(trial.fit_seconds),
@@ -188,30 +200,3 @@ def evaluation_tables(found: Evaluation) -> list[Table]:
         )
         table.add_row(plain(one.label), f"{one.n_rows:,}", *shares)
     return [facts(f"{found.n_rows:,} rows", rows), table]
-
-
-STATUS_STYLES = {BEATEN: "green", MISSED: "yellow"}
-
-
-def reproduction_tables(found: Reproduction) -> list[Table]:
-    """A table for every one of a paper's, reasons under what is missed; a count."""
-    titles = list(dict.fromkeys(cell.table for cell in found.cells))
-    tables = []
-    for title in titles:
-        heading = f"{PAPERS[title.paper].TITLE}\n{title.title}"
-        table = Table(title=plain(heading), box=box.SIMPLE_HEAD, title_justify="left")
-        table.add_column("cell")
-        for head in ("theirs", "ours"):
-            table.add_column(head, justify="right", no_wrap=True)
-        table.add_column(f"{title.what} ({title.better} is better)")
-        for cell in found.cells:
-            if cell.table == title:
-                style = STATUS_STYLES.get(cell.status)
-                shown = (f"{value:.4g}" for value in (cell.theirs, cell.ours))
-                told = plain(cell.verdict)
-                table.add_row(plain(cell.cell), *shown, told, style=style)
-        tables.append(table)
-    counts = ((status, str(n)) for status, n in found.counts().items())
-    kind = "quick" if found.quick else "full"
-    said = f"{len(found.cells)} cells, {kind} run, {seconds(found.seconds)}"
-    return [*tables, facts(said, counts)]

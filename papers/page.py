@@ -5,8 +5,9 @@ from __future__ import annotations
 from importlib import resources
 from typing import Any
 
-from .._atomic import new_file
-from ..report import rendered, text
+from bochner._atomic import new_file
+from bochner.report import rendered, text
+
 from .charts import figures
 from .run import PAPERS, Reproduction
 

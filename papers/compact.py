@@ -11,11 +11,12 @@ from scipy.ndimage import zoom
 from sklearn.frozen import FrozenEstimator
 from sklearn.preprocessing import StandardScaler
 
-from .. import datasets, methods, metrics
-from ..compact import CompactMap
-from ..estimators import KernelClassifier
-from ..kernels import Gaussian
-from ..maps import RandomFeatures
+from bochner import datasets, methods, metrics
+from bochner.compact import CompactMap
+from bochner.estimators import KernelClassifier
+from bochner.kernels import Gaussian
+from bochner.maps import RandomFeatures
+
 from .cells import (
     LOWER,
     Cell,

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 from scipy.stats import spearmanr
 
-from .. import datasets, methods
-from ..estimators import KernelPCA
-from ..linear.moments import Moments, solve_positive
+from bochner import datasets, methods
+from bochner.estimators import KernelPCA
+from bochner.linear.moments import Moments, solve_positive
+
 from .cells import LOWER, Cell, Curve, Finding, Table, rows_slack, said_of_draws
 from .experiment import Experiment, load, some_rows
 
@@ -151,7 +152,7 @@ def _moments(features: Any, X: Any, T: np.ndarray) -> Moments:
     for start in range(0, X.shape[0], ROWS):
         F = features.transform(X[start : start + ROWS])
         moments.add(F, T[start : start + ROWS], None)
-    return moments
+    return moments.about(None, None)
 
 
 def _ridge(moments: Moments, alpha: float) -> np.ndarray:

@@ -12,8 +12,9 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import LinearSVC
 from sklearn.utils import Bunch
 
-from .. import methods, projections
-from ..maps import RandomProjection
+from bochner import methods, projections
+from bochner.maps import RandomProjection
+
 from .cells import (
     LOWER,
     Cell,

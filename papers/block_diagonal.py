@@ -10,11 +10,12 @@ import numpy as np
 from scipy.stats import shapiro
 from sklearn.preprocessing import StandardScaler
 
-from .. import methods, metrics, projections
-from .._random import Stream
-from ..estimators import KernelRegressor
-from ..kernels import Gaussian
-from ..maps import RandomFeatures, RandomProjection
+from bochner import methods, metrics, projections
+from bochner._random import Stream
+from bochner.estimators import KernelRegressor
+from bochner.kernels import Gaussian
+from bochner.maps import RandomFeatures, RandomProjection
+
 from .cells import (
     LOWER,
     Cell,

@@ -6,8 +6,9 @@ import html
 from dataclasses import dataclass
 from typing import Any
 
-from ..report.charts import Chart, log_ticks
-from ..report.styles import Style, series_style
+from bochner.report.charts import Chart, log_ticks
+from bochner.report.styles import Style, series_style
+
 from .cells import Cell
 from .run import Reproduction
 

@@ -12,10 +12,11 @@ import numpy as np
 from sklearn.svm import SVC
 from sklearn.utils import Bunch
 
-from .. import datasets
-from .._random import Stream
-from ..estimators import KernelClassifier
-from ..kernels import Gaussian
+from bochner import datasets
+from bochner._random import Stream
+from bochner.estimators import KernelClassifier
+from bochner.kernels import Gaussian
+
 from .cells import Finding
 
 GRAM_ROWS = 12_000

@@ -12,8 +12,9 @@ import numpy as np
 from sklearn.frozen import FrozenEstimator
 from sklearn.preprocessing import MinMaxScaler
 
-from .. import methods, metrics
-from ..kernels import Gaussian
+from bochner import methods, metrics
+from bochner.kernels import Gaussian
+
 from .cells import (
     DEVIATIONS,
     LOWER,

@@ -7,17 +7,22 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich import box
+from rich.table import Table
 
-from .._atomic import check_writable, new_file
-from ..report import check_installed
-from ..reproduce import PAPERS, Reproduction, reproduce
-from ..reproduce.cells import Cell, Finding
-from ..reproduce.page import write
-from . import options, show
-from .console import counting, out, say, told
+from bochner._atomic import check_writable, new_file
+from bochner.cli import options
+from bochner.cli.console import counting, out, say, told
+from bochner.cli.show import facts, plain, seconds
+from bochner.report import check_installed
+
+from . import BEATEN, MISSED, PAPERS, Reproduction, reproduce
+from .cells import Cell, Finding
+from .page import write
 
 ALL = "all"
 STATE = Path("reproduce.state.json")
+STATUS_STYLES = {BEATEN: "green", MISSED: "yellow"}
 
 
 def reproduce_papers(
@@ -68,7 +73,7 @@ def reproduce_papers(
                 found=found.append,
             )
         _check_any(result)
-        for table in show.reproduction_tables(result):
+        for table in _tables(result):
             out.print(table)
         if result.kept:
             say(
@@ -97,3 +102,39 @@ def _broken_off(found: list[Finding], kept: Path | None) -> str:
     n = sum(isinstance(finding, Cell) for finding in found)
     way = f"; the next run goes on from {kept}" if kept is not None else ""
     return f"{n} cells were measured{way}."
+
+
+def _tables(found: Reproduction) -> list[Table]:
+    """A table for every one of a paper's, reasons under what is missed; a count."""
+    titles = list(dict.fromkeys(cell.table for cell in found.cells))
+    tables = []
+    for title in titles:
+        heading = f"{PAPERS[title.paper].TITLE}\n{title.title}"
+        table = Table(title=plain(heading), box=box.SIMPLE_HEAD, title_justify="left")
+        table.add_column("cell")
+        for head in ("theirs", "ours"):
+            table.add_column(head, justify="right", no_wrap=True)
+        table.add_column(f"{title.what} ({title.better} is better)")
+        for cell in found.cells:
+            if cell.table == title:
+                style = STATUS_STYLES.get(cell.status)
+                shown = (f"{value:.4g}" for value in (cell.theirs, cell.ours))
+                told = plain(cell.verdict)
+                table.add_row(plain(cell.cell), *shown, told, style=style)
+        tables.append(table)
+    counts = ((status, str(n)) for status, n in found.counts().items())
+    kind = "quick" if found.quick else "full"
+    said = f"{len(found.cells)} cells, {kind} run, {seconds(found.seconds)}"
+    return [*tables, facts(said, counts)]
+
+
+app = typer.Typer(
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("reproduce")(reproduce_papers)
+
+if __name__ == "__main__":
+    app(prog_name="bochner reproduce")

@@ -15,10 +15,12 @@ from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
-from .. import datasets
-from .._atomic import new_file
-from .._version import __version__
-from ..comparison.compare import Progress, environment
+from bochner import datasets
+from bochner._atomic import new_file
+from bochner._validation import did_you_mean
+from bochner._version import __version__
+from bochner.comparison.compare import Progress, environment
+
 from . import block_diagonal, compact, compressive, giga, maxout
 from .cells import STATUSES, Cell, Curve, Finding, Table
 from .experiment import Experiment
@@ -131,7 +133,8 @@ def _check_names(names: list[str]) -> None:
     unknown = [name for name in names if name not in PAPERS]
     if unknown:
         raise ValueError(
-            f"reproduce: papers must be among {', '.join(PAPERS)}; got {unknown[0]!r}."
+            f"reproduce: papers must be among {', '.join(PAPERS)}; got {unknown[0]!r}"
+            f"{did_you_mean(unknown[0], PAPERS)}."
         )
 
 

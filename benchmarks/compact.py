@@ -20,7 +20,7 @@ from bochner import (
     methods,
     metrics,
 )
-from bochner.reproduce.compact import learned_accuracy, load, random_accuracy
+from papers.compact import learned_accuracy, load, random_accuracy
 
 from .timing import print_table
 

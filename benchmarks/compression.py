@@ -33,7 +33,7 @@ from bochner.feature_map import project
 from bochner.kernels import Gaussian
 from bochner.projections import SORF, Circulant
 from bochner.projections.selection import BlockMap, plain_rows, whole_blocks
-from bochner.reproduce.giga import FASHION
+from papers.giga import FASHION
 
 from .timing import interleaved, print_table
 

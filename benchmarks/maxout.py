@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from bochner import KernelClassifier, datasets, methods
-from bochner.reproduce.maxout import held_out_error
+from papers.maxout import held_out_error
 
 from .timing import interleaved, print_table
 

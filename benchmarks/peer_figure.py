@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from .peer_learning import finished, front, of_library
 from .peers import OURS, TITLES
 
 COLOURS = {
@@ -126,34 +127,36 @@ def _errors(axis: Any, error: dict[str, Any]) -> None:
 
 
 def _learning(axis: Any, data: dict[str, Any]) -> None:
-    """Error against seconds; ours joined along their front, open points lie above."""
+    """Error against seconds; every library's front is joined, open points lie above."""
     measure = "error, %" if data["task"] == "classify" else "1 − R²"
     axis.set(
         xscale="log", yscale="log", xlabel="fit and predict, seconds", ylabel=measure
     )
     axis.set_title(f"{data['data']}, {data['rows'][0]:,} rows")
     scale = 100 if data["task"] == "classify" else 1
-    ended = [point for point in data["points"] if "seconds" in point]
-    ours = [p["score"] for p in ended if p["library"] == OURS] or [0.0]
+    ended = finished(data["points"])
+    ours = [point["score"] for point in of_library(ended, OURS)] or [0.0]
     top = 1.1 * scale * (1 - min(ours))
-    front: list[tuple[float, float]] = []
-    for point in sorted(ended, key=lambda p: p["seconds"]):
-        library, x = point["library"], point["seconds"]
-        y = scale * (1 - point["score"])
-        mine, above = library == OURS, y > top
-        axis.plot(
-            x,
-            min(y, top),
-            color=COLOURS[library],
-            marker=MARKERS[library],
-            mfc="none" if above else COLOURS[library],
-            ms=9 if mine else 6,
-            zorder=3 if mine else 2,
-        )
-        if mine and (not front or y < front[-1][1]):
-            front.append((x, y))
-    if front:
-        axis.step(*zip(*front, strict=True), where="post", color=COLOURS[OURS], lw=3)
+    last = max((point["seconds"] for point in ended), default=1.0)
+    for library, colour in COLOURS.items():
+        own = of_library(ended, library)
+        mine = library == OURS
+        for point in own:
+            y = scale * (1 - point["score"])
+            axis.plot(
+                point["seconds"],
+                min(y, top),
+                color=colour,
+                marker=MARKERS[library],
+                mfc="none" if y > top else colour,
+                ms=9 if mine else 6,
+                zorder=3 if mine else 2,
+            )
+        steps = [(p["seconds"], min(scale * (1 - p["score"]), top)) for p in front(own)]
+        if steps:
+            steps.append((last, steps[-1][1]))  # its best holds from there on
+            x, y = zip(*steps, strict=True)
+            axis.step(x, y, where="post", color=colour, lw=3 if mine else 1.3)
     for ruler in (axis.xaxis, axis.yaxis):
         ruler.set_major_formatter("{x:g}")
     axis.yaxis.set_minor_formatter("{x:.3g}")

@@ -45,8 +45,13 @@ def run(quick: bool = False) -> None:
     RESULTS.write_text(json.dumps(found, indent=1) + "\n")
     PARTIAL.unlink()
     draw(found, PICTURE)
-    print_table("Beside the peers", peer_table.HEADER, peer_table.rows(found))
-    print("", found["rule"], *peer_table.notes(found), sep="\n")
+    levels = [peer_table.level(data) for data in found["learning"]]
+    fronts = [peer_table.fronts(data) for data in found["learning"]]
+    print("", peer_table.losses(found), found["rule"], sep="\n")
+    print_table("Learners of equal score", peer_table.LEVELS, levels)
+    print_table("The peers' front", peer_table.FRONTS, fronts)
+    print_table("Features", peer_table.HEADER, peer_table.rows(found))
+    print("", *peer_table.notes(found), sep="\n")
     print(f"Written: {RESULTS}, {PICTURE}.")
 
 

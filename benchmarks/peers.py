@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
-import venv
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -32,7 +32,13 @@ PACKAGES = {
     "xgpr": ["numpy", "scipy", "optuna", "scikit-learn", "xgpr==0.4.8.5"],
     "rfflearn": ["rfflearn==2024.10.28"],
     "torch": ["numpy", "torch==2.13.0"],
+    "lightgbm": ["lightgbm==4.6.0", "scikit-learn==1.9.1"],
 }
+OLDER = "python3.11", "python3.12"
+PYTHONS = {"sklearn-extra": OLDER, "xgpr": OLDER}
+"""Pythons that a library's wheels are for, the first that is installed; others take the
+Python that runs this. (xGPR's wheel for 3.13 holds machine code for 3.12.)"""
+
 TITLES = {
     "scikit-learn": "scikit-learn",
     "sklearn-extra": "scikit-learn-extra",
@@ -148,6 +154,12 @@ def _variables(library: str) -> dict[str, str]:
     return known
 
 
+def _base(library: str) -> str:
+    """The Python that a peer's environment is made with."""
+    known = [shutil.which(name) for name in PYTHONS.get(library, ())]
+    return next((path for path in known if path), sys.executable)
+
+
 def _environment(library: str) -> Path:
     """The peer's Python, in an environment made on first use; this one for ours."""
     if library == OURS:
@@ -156,7 +168,7 @@ def _environment(library: str) -> Path:
     python = folder / "bin" / "python"
     installed = folder / "installed"
     if not installed.exists():
-        venv.create(folder, with_pip=True)
+        subprocess.run([_base(library), "-m", "venv", str(folder)], check=True)
         install = [str(python), "-m", "pip", "install", "--quiet"]
         subprocess.run([*install, *PACKAGES[library]], check=True)
         installed.touch()

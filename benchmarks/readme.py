@@ -1,7 +1,7 @@
 """Tables of README.md and of pages in docs from what `peers` has measured.
 
-`<!-- headline:begin -->` … `<!-- headline:end -->` holds the most accurate peers beside
-ours, `speed` how many times faster `transform` is, and `peers` every measure.
+`<!-- headline:begin -->` … `<!-- headline:end -->` holds learners of equal score and
+fronts of peers, `speed` how many times faster `transform` is, `peers` every measure.
 """
 
 from __future__ import annotations
@@ -54,22 +54,29 @@ def _table(header: list[str], rows: list[list[str]]) -> str:
 
 
 def headline(found: dict[str, Any]) -> str:
-    """The most accurate peer on each data set, and ours beside it."""
-    rows = [peer_table.headline(data) for data in found["learning"]]
-    return f"{_table(peer_table.HEADLINE, rows)}\n\n{COMMAND} {peer_table.ALIKE}"
+    """Losses, the fastest of equal score of each library, and all of their fronts."""
+    levels = [peer_table.level(data) for data in found["learning"]]
+    fronts = [peer_table.fronts(data) for data in found["learning"]]
+    parts = [
+        peer_table.losses(found),
+        _table(peer_table.LEVELS, levels),
+        _table(peer_table.FRONTS, fronts),
+        f"{COMMAND} {found['rule']} {peer_table.NOT_PEERS}",
+    ]
+    return "\n\n".join(parts)
 
 
 def speed(found: dict[str, Any]) -> str:
-    """How many times faster ours makes features, as they come."""
+    """How many times faster ours makes features by default."""
     rows = [peer_table.speed_up(shape) for shape in found["speed"]]
     return f"{_table(peer_table.SPEED_UP, rows)}\n\n{COMMAND}"
 
 
 def everything(found: dict[str, Any]) -> str:
-    """All measures, the rule, and where it is not kept."""
+    """All measures, and what was stopped."""
     table = _table(peer_table.HEADER, peer_table.rows(found))
-    notes = "\n".join([found["rule"], *peer_table.notes(found)])
-    return f"{table}\n\n{COMMAND} {notes}"
+    notes = "\n".join(peer_table.notes(found))
+    return f"{headline(found)}\n\n{table}\n\n{COMMAND} {notes}"
 
 
 SECTIONS: dict[str, Callable[[dict[str, Any]], str]] = {

@@ -55,6 +55,7 @@ def _beside_grid(name: str, quick: bool) -> None:
     task = whole.task
     bandwidth = guess_bandwidth(whole)
     test = Split(task, data.X_train, data.y_train, data.X_test, data.y_test)
+    unscaled = test
     if bandwidth.standardised:
         whole, test = whole.scaled(), test.scaled()
     split = choosing(whole, 0)
@@ -69,7 +70,8 @@ def _beside_grid(name: str, quick: bool) -> None:
             continue
     grid_seconds = time.perf_counter() - start
     best = max(scores, key=lambda pair: pair[0])[1]
-    ours = fitted(found.choice, test, 0).score
+    own = unscaled if found.choice.scales_itself else test
+    ours = fitted(found.choice, own, 0).score
     theirs = fitted(best, test, 0).score
     near = sorted(scores, key=lambda pair: -pair[0])[:20]
     oracle = max(fitted(contender, test, 0).score for _, contender in near)

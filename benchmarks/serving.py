@@ -14,9 +14,9 @@ import numpy as np
 
 import bochner
 from bochner import RandomFeatures, methods, projections
-from bochner.onnx import linear_maps
-from bochner.onnx.fourier import convolved
 from bochner.onnx.graph import Graph
+from bochner.projections import sparse
+from bochner.projections.circulant import convolve_rows
 
 from .timing import interleaved, print_table
 
@@ -122,10 +122,10 @@ def _million(quick: bool) -> None:
     print_table(title, header, [row[:-1]])
 
 
-def _session(graph: Graph, output: str, n_columns: int) -> Any:
+def _session(graph: Graph, output: str) -> Any:
     import onnxruntime
 
-    model = graph.model({"Y": (output, graph.dtype, ["n", n_columns])})
+    model = graph.model({"Y": output})
     made = model.SerializeToString()
     return onnxruntime.InferenceSession(made, providers=["CPUExecutionProvider"])
 
@@ -142,9 +142,9 @@ def _convolutions(quick: bool) -> None:
             np.fft.rfft(X.astype(float))[:, None] * np.fft.rfft(R.astype(float)), d
         ).reshape(n, -1)
         runs = {}
-        for name, convolve in (("ours", convolved), ("DFT", _by_dft)):
+        for name, convolve in (("ours", convolve_rows), ("DFT", _by_dft)):
             graph = Graph(np.float32, d)
-            session = _session(graph, convolve(graph, "X", R), k * d)
+            session = _session(graph, convolve(graph, "X", R))
             runs[name] = lambda session=session, X=X: session.run(None, {"X": X})[0]
         times = interleaved(runs, 3)
         worst = [abs(f() - exact).max() / abs(exact).max() for f in runs.values()]
@@ -159,17 +159,17 @@ def _convolutions(quick: bool) -> None:
 
 def _by_dft(graph: Graph, X: str, vectors: np.ndarray) -> str:
     k, d = vectors.shape
-    spectrum = graph("DFT", graph.reshape(X, 0, d, 1), axis=1)
-    S = graph("Unsqueeze", spectrum, np.array([1]))
-    real, imag = (graph("Gather", S, np.array([i]), axis=3) for i in (0, 1))
+    spectrum = graph._write("DFT", graph.reshape(X, 0, d, 1), axis=1)
+    S = graph.expand_dims(spectrum, 1)
+    real, imag = (graph.take(S, np.array([i]), axis=3) for i in (0, 1))
     R = np.fft.fft(vectors.astype(float))[..., None]
     both = (
-        graph("Sub", graph("Mul", real, R.real), graph("Mul", imag, R.imag)),
-        graph("Add", graph("Mul", real, R.imag), graph("Mul", imag, R.real)),
+        graph.subtract(graph.multiply(real, R.real), graph.multiply(imag, R.imag)),
+        graph.add(graph.multiply(real, R.imag), graph.multiply(imag, R.real)),
     )
-    product = graph.reshape(graph("Concat", *both, axis=3), -1, d, 2)
-    back = graph("DFT", product, axis=1, inverse=1)
-    return graph.reshape(graph("Gather", back, np.array([0]), axis=2), -1, k * d)
+    product = graph.reshape(graph.concat(both, axis=3), -1, d, 2)
+    back = graph._write("DFT", product, axis=1, inverse=1)
+    return graph.reshape(graph.take(back, np.array([0]), axis=2), -1, k * d)
 
 
 def _sparse(quick: bool) -> None:
@@ -184,9 +184,9 @@ def _sparse(quick: bool) -> None:
             runs = {}
             for name, speed in (("gathered", 0), ("written out", d)):
                 graph = Graph(dtype, d)
-                with patch.object(linear_maps, "DENSE_SPEED", speed):
-                    output = linear_maps.applied(model.feature_map_.linear, graph, "X")
-                session = _session(graph, output, m)
+                with patch.object(sparse, "DENSE_SPEED", speed):
+                    output = model.feature_map_.linear.forward(graph, "X")
+                session = _session(graph, output)
                 runs[name] = lambda session=session, X=X: session.run(None, {"X": X})
             times = interleaved(runs, 3)
             cells = [f"{1e3 * t:.0f} ms" for t in times.values()]

@@ -8,9 +8,11 @@ from typing import Any
 
 from bochner import methods
 from bochner.comparison.results import (
+    DEFAULT,
     EXACT,
     LINEAR,
     METHOD,
+    TREES,
     Column,
     Comparison,
     Entry,
@@ -64,7 +66,18 @@ def entries(names: tuple[str, ...] = NAMES) -> tuple[Entry, ...]:
         row_seconds=Spread(2.1e-4, None),
         memory_bytes=3_400_000_000,
     )
-    return (linear, exact, *maps)
+    trees = replace(
+        entry("boosted trees", None, 9, TREES),
+        score=Spread(0.9412, None),
+        fit_seconds=Spread(21.3, None),
+        memory_bytes=None,
+    )
+    default = replace(
+        entry("default learner", None, 9, DEFAULT),
+        score=Spread(0.9731, 0.0004),
+        fit_seconds=Spread(11.7, 0.4),
+    )
+    return (linear, exact, trees, default, *maps)
 
 
 def comparison(**changes: Any) -> Comparison:
@@ -152,7 +165,13 @@ EDGES = {
     "one": comparison(entries=(entry("rff", 256),), repeats=1, failures=()),
     "one map without a size": comparison(entries=(entry("rff", None),)),
     "no exact": comparison(entries=entries()[:1] + entries()[2:]),
-    "only baselines": comparison(entries=entries()[:2]),
+    "only references": comparison(entries=entries()[:3]),
+    "trees ahead": comparison(
+        entries=tuple(
+            replace(e, score=Spread(0.991, None)) if e.role == TREES else e
+            for e in entries()
+        )
+    ),
     "nothing": comparison(entries=()),
     "many classes": with_data(
         comparison(), classes=tuple((f"class {i}", i) for i in range(200))

@@ -43,6 +43,8 @@ FORMS = (
     "long-indices",
 )
 DEFECTS = ("nan", "inf", "-inf")
+OFFSETS = (1.0, 1e3, 1e6, 1e9, 1e12)
+"""Distances of columns and targets from zero, in spreads."""
 
 
 class Subclass(np.ndarray):
@@ -59,15 +61,18 @@ class Given:
     values: str
     dtype: str
     defect: str | None
+    offset: float = 0.0
 
     def __repr__(self) -> str:
         defect = f", {self.defect}" if self.defect else ""
-        return f"{self.form} of {self.values} {self.dtype} {self.dense.shape}{defect}"
+        moved = f" + {self.offset:g} spreads" if self.offset else ""
+        shape = self.dense.shape
+        return f"{self.form} of {self.values}{moved} {self.dtype} {shape}{defect}"
 
 
 @st.composite
 def given_rows(draw: Any, least_rows: int = 1) -> Given:
-    """Rows of any form; one in five has a NaN or an infinity in it."""
+    """Rows of any form; one in five has a NaN or an infinity, or is far from zero."""
     n = draw(st.integers(least_rows, MOST_ROWS), label="n")
     d = draw(st.integers(1, MOST_FEATURES), label="d")
     values = draw(st.sampled_from(VALUES), label="values")
@@ -75,15 +80,65 @@ def given_rows(draw: Any, least_rows: int = 1) -> Given:
     form = draw(st.sampled_from(FORMS), label="form")
     seed = draw(st.integers(0, 2**16), label="seed")
     defect = draw(st.sampled_from((None,) * 8 + DEFECTS), label="defect")
+    offset = draw(st.sampled_from((0.0,) * 20 + OFFSETS), label="offset")
     with np.errstate(all="ignore"):
-        A = _values(values, n, d, np.random.default_rng(seed)).astype(dtype)
+        A = _values(values, n, d, np.random.default_rng(seed))
+        A = (A + offset * _spreads(A)).astype(dtype)
     if defect and A.dtype.kind in "fO":
         A[draw(st.integers(0, n - 1)), draw(st.integers(0, d - 1))] = float(defect)
     if not np.isfinite(A.astype(np.float64)).all():
         defect = defect or "inf"  # half a float's range is soon left
     elif defect:
         defect = None
-    return Given(_formed(form, A), A.astype(np.float64), form, values, dtype, defect)
+    dense = A.astype(np.float64)
+    return Given(_formed(form, A), dense, form, values, dtype, defect, offset)
+
+
+def _spreads(A: np.ndarray) -> np.ndarray:
+    """The standard deviation of every column, 1 where there is none, by turns ±."""
+    spread = A.std(axis=0)
+    spread = np.where(spread > 0, spread, 1.0)
+    return spread * np.where(np.arange(A.shape[1]) % 2, -1.0, 1.0)
+
+
+@dataclass(frozen=True)
+class Exact:
+    """Rows on a grid of few bits and a constant a row, whose sum is exact."""
+
+    X: np.ndarray
+    c: np.ndarray
+
+    def __repr__(self) -> str:
+        return f"X = {self.X.tolist()}, c = {self.c.tolist()}"
+
+
+@st.composite
+def given_moves(draw: Any, least_rows: int = 1) -> Exact:
+    """Rows of eleven bits and offsets of up to 2³⁰ of their units, in any unit.
+
+    Units of columns differ by at most a hundred: "median" has one bandwidth for all.
+    """
+    n = draw(st.integers(least_rows, MOST_ROWS), label="n")
+    d = draw(st.integers(1, MOST_FEATURES), label="d")
+    rng = np.random.default_rng(draw(st.integers(0, 2**16), label="seed"))
+    units = 2.0 ** (rng.integers(-20, 21) + rng.integers(-3, 4, size=d))
+    X = rng.integers(-1024, 1025, size=(n, d)) / 256
+    X[:, rng.random(d) < 0.2] = 1.0
+    if draw(st.booleans(), label="repeated"):
+        X = X[rng.integers(0, max(1, n // 2), size=n)]
+    power = draw(st.sampled_from((0, 10, 20, 30)), label="power")
+    c = 2.0**power * rng.choice([-1.0, -0.5, 0.5, 1.0], size=d)
+    return Exact(X * units, c * units)
+
+
+@st.composite
+def given_cuts(draw: Any, n: int) -> list[slice]:
+    """Blocks of n rows: of one row each, or of any sizes, one row among them."""
+    if draw(st.booleans(), label="single rows"):
+        return [slice(i, i + 1) for i in range(n)]
+    places = draw(st.sets(st.integers(1, max(1, n - 1)), max_size=4), label="cuts")
+    ends = sorted({*places, min(1, n), n} - {0})
+    return [slice(a, b) for a, b in zip([0, *ends], ends, strict=False)]
 
 
 def _values(kind: str, n: int, d: int, rng: np.random.Generator) -> np.ndarray:
@@ -160,8 +215,14 @@ def _duplicates(A: np.ndarray) -> Any:
 
 
 LABELS = ("int", "float", "str", "bool", "object", "bytes", "one", "many", "nan")
-NUMBERS = ("normal", "constant", "int", "huge", "tiny", "column", "columns", "nan")
-WEIGHTS = ("none", "ones", "zeros", "some", "negative", "nan", "short", "number")
+NUMBERS = (
+    *("normal", "constant", "int", "huge", "tiny", "column", "columns", "nan"),
+    *("shifted", "scaled", "shifted columns"),
+)
+WEIGHTS = (
+    *("none", "ones", "zeros", "some", "negative", "nan", "short", "number"),
+    *("one row", "half", "first half"),
+)
 HOLDERS = ("array", "list", "series", "float32")
 
 
@@ -188,6 +249,8 @@ def given_numbers(draw: Any, n: int) -> Any:
     y: Any = np.random.default_rng(draw(st.integers(0, 99))).normal(size=n)
     if kind == "nan":
         y[0] = np.nan
+    b = draw(st.sampled_from(OFFSETS)) if kind.startswith("shifted") else 0.0
+    a = draw(st.sampled_from((1e-30, 1e-6, 1e6, 1e30))) if kind == "scaled" else 1.0
     shaped = {
         "constant": np.full(n, 2.0),
         "int": np.arange(n),
@@ -195,6 +258,9 @@ def given_numbers(draw: Any, n: int) -> Any:
         "tiny": 1e-150 * y,
         "column": y[:, None],
         "columns": np.stack([y, -y], axis=1),
+        "shifted": y + b,
+        "shifted columns": np.stack([y + b, -y], axis=1),
+        "scaled": a * y,
     }
     return _held(draw, shaped.get(kind, y))
 
@@ -204,6 +270,7 @@ def given_weights(draw: Any, n: int) -> Any:
     """Weights of n rows, good ones mostly."""
     kind = draw(st.sampled_from(("none",) * 4 + WEIGHTS), label="weights")
     w = np.linspace(0, 2, n)
+    places = np.arange(n)
     return {
         "none": None,
         "ones": np.ones(n),
@@ -213,7 +280,23 @@ def given_weights(draw: Any, n: int) -> Any:
         "nan": np.full(n, np.nan),
         "short": np.ones(max(n - 1, 0)),
         "number": 2.0,
+        "one row": (places == n // 2).astype(float),
+        "half": places % 2.0,
+        "first half": (places >= n // 2).astype(float),
     }[kind]
+
+
+@st.composite
+def given_counts(draw: Any, n: int) -> np.ndarray:
+    """Weights 0, 1 and 2 of n rows; some are zero in long runs."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**16), label="counts"))
+    w = rng.integers(0, 3, size=n).astype(float)
+    if draw(st.booleans(), label="a run of zeros"):
+        start = int(rng.integers(n))
+        w[start : start + 1 + n // 3] = 0
+    if not w.any():
+        w[-1] = 1.0
+    return w
 
 
 def _held(draw: Any, y: Any) -> Any:

@@ -14,6 +14,8 @@ LAYERS = [
     {"_version"},
     {
         "_atomic",
+        "_compiled",
+        "_fingerprint",
         "_progress",
         "_random",
         "_validation",
@@ -21,7 +23,11 @@ LAYERS = [
         "_whole",
         "_blas",
         "_helpers",
+        "_names",
+        "_ops",
     },
+    {"_spread", "_steps"},
+    {"_chunk_tasks"},
     {"_lazy"},
     {"_threads", "_distances"},
     {"_bandwidth"},
@@ -44,7 +50,6 @@ LAYERS = [
     {"datasets", "persistence", "onnx", "theory"},
     {"comparison"},
     {"recommend", "report"},
-    {"reproduce"},
     {"jobs"},
     {"cli"},
     {"__init__", "__main__"},
@@ -90,7 +95,7 @@ def test_imports_point_left(path):
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_sizes(path):
     text = path.read_text()
-    assert len(text.splitlines()) <= 400
+    assert len(text.splitlines()) <= 500
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.FunctionDef):
             body = node.body[1:] if ast.get_docstring(node) else node.body
@@ -102,7 +107,7 @@ def test_sizes(path):
 def test_compiled_code_lives_in_private_files_of_functions(path):
     modules = imported_modules(path)
     assert "bochner" not in modules, "inside the package, imports are relative"
-    if "numba" in modules:
+    if "numba" in modules or "_compiled" in imported_layers(path):
         assert path.name.startswith("_")
         classes = [
             n
@@ -130,9 +135,9 @@ def test_extras_are_imported_where_they_are_used():
     tables = {p for p in places["pyarrow"] if not p.startswith("execution/")}
     assert tables == {"jobs/predicting.py"}
     for module in ("typer", "rich"):
-        assert all(place.startswith("cli/") for place in places[module])
+        assert {place.split("/")[0] for place in places[module]} == {"cli"}
     for module in ("plotly", "jinja2"):
-        assert all(place.startswith("report/") for place in places[module])
+        assert {place.split("/")[0] for place in places[module]} == {"report"}
     assert places["onnx"] == {"onnx/__init__.py", "onnx/graph.py"}
     assert not places["onnxruntime"]
 

@@ -85,7 +85,6 @@ def test_table():
     ]
     assert rows["kernel error, drawn, usps, M = 256"][0] == "0.1000 (sorf)"
     assert rows["kernel error, fitted, usps, M = 256"][-1] == "no"
-    assert rows["some, 100 rows, best"][0] == "90.00 % in 1.0 s"
     assert all(len(row) == len(peer_table.HEADER) - 1 for row in rows.values())
     notes = "\n".join(peer_table.notes(results()))
     assert "Stopped after 9 s on some: rfflearn slow." in notes
@@ -103,19 +102,79 @@ def test_pages_are_rewritten_between_their_markers(tmp_path):
     file.write_text(json.dumps(results()))
     readme.rewrite([page, other], file)
     once = page.read_text()
-    assert once.startswith("above\n<!-- headline:begin -->\n|") and "old" not in once
+    assert once.startswith("above\n<!-- headline:begin -->\nA peer is")
+    assert "old" not in once
     assert once.endswith("<!-- speed:end -->\nbelow\n") and "20.0 ×" in once
-    assert "some, 100 rows | xGPR `x`: 80.00 % in 2.0 s" in once
-    assert "`x`: **90.00 % in 1.0 s** | **2.0 ×**" in once
-    assert "2.5 ×" in other.read_text()
+    assert "some, 100 rows | **90.00 % in 1.0 s**, `x` | " in once
+    assert "| not reached; best 80.00 % in 2.0 s |" in once
+    assert "some, 100 rows | 1 | none | 2.0 ×, 2.0 ×, 2.0 × |" in once
+    assert once.index("A peer is the fastest") < once.index("some, 100 rows")
+    assert f"has {peer_learning.LIMIT:.0f} s" in once
+    assert "2.5 ×" in other.read_text() and "2.0 ×, 2.0 ×" in other.read_text()
     readme.rewrite([page, other], file)
     assert page.read_text() == once
 
 
-def test_a_headline_without_a_match_says_so():
-    data = results()["learning"][0]
-    data["points"].append(point("xgpr", 0.95, 2.0))
-    assert peer_table.headline(data)[2:4] == ["none", ""]
+def learned(*points):
+    """Results of one data set with these points."""
+    behind = peer_learning.behind(points)
+    data = {"data": "some", "task": "classify", "rows": [100, 50], "behind": behind}
+    return results(learning=[{**data, "points": list(points)}])
+
+
+def test_equals_are_compared_with_equals():
+    """The peer's fastest of equal score counts, not its slow and most accurate one."""
+    found = learned(
+        point("bochner", 0.903, 0.07, "quick"),
+        point("bochner", 0.91, 0.7, "careful"),
+        point("rfflearn", 0.909, 20.0, "careful"),
+        point("rfflearn", 0.902, 0.14, "quick"),
+    )
+    (data,) = found["learning"]
+    _, ours, *_, theirs = peer_table.level(data)
+    assert ours == "**90.30 % in 0.07 s**, `quick`"
+    assert theirs == "90.20 % in 0.14 s, `quick`"
+    _, points, lost, times = peer_table.fronts(data)
+    assert (points, lost) == ("2", "none")
+    assert times == "2.0 ×, 144 ×, 286 ×"
+    assert "score on: none" in peer_table.losses(found)
+
+
+def test_losses_are_said():
+    found = learned(
+        point("bochner", 0.9, 1.0),
+        point("xgpr", 0.95, 2.0, "better"),
+        point("scikit-learn", 0.89, 0.5, "quicker"),
+    )
+    (data,) = found["learning"]
+    assert peer_table.level(data)[1] == "not reached; best 90.00 % in 1.0 s"
+    lost = peer_table.fronts(data)[2]
+    assert "scikit-learn `quicker`: 89.00 % in 0.50 s, ours 0.50 × as fast" in lost
+    assert "xGPR `better`: 95.00 % in 2.0 s, ours not as accurate" in lost
+    said = peer_table.losses(found)
+    assert "fastest at the best score on: some (xGPR)" in said
+    assert "some (scikit-learn quicker, xGPR better)" in said
+
+
+def test_a_peer_that_another_peer_beats_is_no_measure():
+    slow, quick = point("rfflearn", 0.9, 99.0), point("xgpr", 0.9, 2.0)
+    pairs = peer_learning.matches([point("bochner", 0.9, 1.0), slow, quick])
+    assert [theirs for theirs, _ in pairs] == [quick]
+
+
+def test_all_learners_have_one_limit():
+    asked = []
+
+    class Workers:
+        def ask(self, library, request, limit):
+            asked.append(limit)
+            if not request:
+                return ["slow"]
+            raise TimeoutError
+
+    points = peer_learning._points(Workers(), "some", quick=False)
+    assert set(asked) == {peer_learning.LIMIT}
+    assert {point["stopped"] for point in points} == {peer_learning.LIMIT}
 
 
 def test_pages_that_cannot_be_rewritten(tmp_path):

@@ -377,11 +377,21 @@ def test_partial_fit_refuses_what_cannot_go_on():
     number = CompactMap(8, objective="regression")
     with pytest.raises(ValueError, match="objective must be one of 'classification'"):
         number.partial_fit(X, X[:, 0], classes=[0, 1])
+
+
+def test_a_block_that_diverges_leaves_the_map_as_it_was():
+    X, y = (A[:300] for A in classes())
+    X = X.astype(np.float32)
     wild = CompactMap(8, learning_rate=1e38, random_state=0)
+    for _ in range(2):
+        with pytest.warns(ConvergenceWarning, match="beyond hope"):
+            wild.partial_fit(X, y)
+        assert not hasattr(wild, "feature_map_")
+    learned = CompactMap(8, max_iter=2, search=False, random_state=0).fit(X, y)
+    before = learned.transform(X)
     with pytest.warns(ConvergenceWarning, match="beyond hope"):
-        for _ in range(3):
-            wild.partial_fit(X.astype(np.float32), y)
-    assert not hasattr(wild, "feature_map_") or np.isfinite(wild.transform(X)).all()
+        learned.set_params(learning_rate=1e38).partial_fit(X, y)
+    assert_array_equal(learned.transform(X), before)
 
 
 def test_refitting_leaves_nothing_behind(fitted):

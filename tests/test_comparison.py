@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.datasets import make_moons
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import RidgeClassifier
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
@@ -17,11 +18,22 @@ from sklearn.svm import SVC
 import bochner
 from bochner import compare
 from bochner.comparison.code import scaler_step
-from bochner.comparison.contenders import Contender
+from bochner.comparison.contenders import Contender, default_contender, references
+from bochner.comparison.data import Given, prepared
 from bochner.comparison.measuring import kernel_error, model_bytes, run
-from bochner.comparison.results import EXACT, LINEAR, METHOD, Comparison, Entry, Spread
+from bochner.comparison.results import (
+    DEFAULT,
+    EXACT,
+    LINEAR,
+    METHOD,
+    TREES,
+    Comparison,
+    Entry,
+    Spread,
+)
 from bochner.comparison.setting import Split, find_bandwidth
 from bochner.comparison.task import CLASSIFICATION, REGRESSION, numeric, task_of
+from bochner.comparison.trees import trees_lead
 from bochner.methods import METHODS
 
 X, Y = make_moons(300, noise=0.2, random_state=0)
@@ -34,9 +46,10 @@ def moons() -> Comparison:
 
 
 def test_every_contender_has_an_entry(moons):
-    names = ["linear", "exact kernel", "rff", "nystroem", "rff", "nystroem"]
+    single = ["linear", "exact kernel", "boosted trees", "default learner"]
+    names = [*single, "rff", "nystroem", "rff", "nystroem"]
     assert [entry.name for entry in moons.entries] == names
-    assert [e.size for e in moons.entries] == [None, None, 16, 16, 64, 64]
+    assert [e.size for e in moons.entries] == [*[None] * 4, 16, 16, 64, 64]
     assert moons.data.n_train + moons.data.n_test == len(Y)
     assert moons.metric == "accuracy" and not moons.failures
 
@@ -82,8 +95,9 @@ def test_the_code_of_every_method_makes_its_model(name, task):
 
 
 @pytest.mark.parametrize("task", [CLASSIFICATION, REGRESSION])
-def test_the_code_of_baselines_makes_their_models(task):
-    for contender in (Contender("linear", LINEAR), Contender("e", EXACT, None, 0.5)):
+def test_the_code_of_single_contenders_makes_their_models(task):
+    single = [*references(0.5, "squared", True), default_contender()]
+    for contender in single:
         names: dict = {}
         exec(contender.code(task), names)
         assert repr(names["model"]) == repr(contender.estimator(task, 0))
@@ -97,6 +111,58 @@ def test_exact_is_the_machine_of_scikit_learn():
         for C in (1, 10, 100)
     ]
     assert found.score in scores
+
+
+def test_the_default_learner_is_plain_and_sees_rows_unscaled():
+    """Scaling is its own choice, whatever the other contenders share."""
+    scales = X * [1, 1e6]
+    found = compare(scales, Y, methods=["rff"], sizes=[16], repeats=1)
+    by = {entry.name: entry for entry in found.entries}
+    assert "StandardScaler" in by["rff"].code
+    code = "from bochner import KernelClassifier\n\n"
+    assert (
+        by["default learner"].code == f"{code}model = KernelClassifier(random_state=0)"
+    )
+    names: dict = {}
+    exec(by["default learner"].code, names)
+    split, _ = prepared(Given(scales, Y), None, {}, 0)
+    model = names["model"].fit(split.X_train, split.y_train)
+    score = model.score(split.X_test, split.y_test)
+    assert by["default learner"].score.mean == score
+
+
+def test_boosted_trees_are_those_of_scikit_learn(moons):
+    split, _ = prepared(Given(X, Y), None, {}, 0)
+    trees = HistGradientBoostingClassifier(random_state=0)
+    score = trees.fit(split.X_train, split.y_train).score(split.X_test, split.y_test)
+    assert moons.best_of(TREES).score.mean == score
+
+
+def test_a_lead_of_boosted_trees_is_said():
+    """Cuts of two columns among thirty, which trees have and distances do not."""
+    rows = np.random.default_rng(0).uniform(-1, 1, (800, 30))
+    steps = (rows[:, 0] > 0.1) | (rows[:, 1] > 0.5)
+    words = {"methods": ["rff"], "sizes": [8], "repeats": 1, "exact_rows": 0}
+    found = compare(rows, steps, **words)
+    trees, own = found.best_of(TREES), found.best_of(METHOD, DEFAULT)
+    points = 100 * (trees.score.mean - own.score.mean)
+    assert f"Boosted trees are ahead by {points:.1f} points" in found.trees_lead()
+
+
+@pytest.mark.parametrize(
+    ("trees", "own", "task", "expected"),
+    [
+        (0.71, 0.556, CLASSIFICATION, "by 15.4 points: HistGradientBoostingClassifier"),
+        (0.9, 0.869, REGRESSION, "by 0.031 of R²: HistGradientBoostingRegressor"),
+        (0.9, 0.9, CLASSIFICATION, None),
+        (0.9004, 0.9, CLASSIFICATION, None),
+        (0.8, 0.9, CLASSIFICATION, None),
+        (float("nan"), 0.9, CLASSIFICATION, None),
+    ],
+)
+def test_leads_in_words(trees, own, task, expected):
+    said = trees_lead(trees, own, task)
+    assert (said is None) if expected is None else (expected in said)
 
 
 def test_the_exact_machine_sees_rows_of_all_kinds():
@@ -130,7 +196,9 @@ def test_sparse_rows_stay_sparse():
     found = compare(
         rows, np.asarray(y).ravel(), methods=["sorf"], sizes=[16], repeats=1
     )
-    assert len(found.entries) == 3
+    assert [e.role for e in found.entries] == [LINEAR, EXACT, DEFAULT, METHOD]
+    assert [f.name for f in found.failures] == ["boosted trees"]
+    assert "dense data is required" in found.failures[0].reason
 
 
 def test_frames_are_encoded_and_described():
@@ -157,19 +225,21 @@ def test_gaps_of_any_kind():
     gaps = X.copy()
     gaps[0, 0] = np.nan  # among the rows to be judged on alone
     words = {"methods": ["rff"], "sizes": [16], "repeats": 1, "exact_rows": 0}
-    assert len(compare(X, Y, gaps, Y, **words).entries) == 2
+    names = [entry.name for entry in compare(X, Y, gaps, Y, **words).entries]
+    assert names == ["linear", "boosted trees", "default learner", "rff"]
 
 
 def test_what_a_method_does_not_take_is_left_out_with_its_reason():
     found = compare(X, Y, methods=["sorf", "rff"], sizes=[33], repeats=1)
     assert [f.name for f in found.failures] == ["sorf", "rff"]
     assert "even" in found.failures[0].reason
-    assert [e.role for e in found.entries] == [LINEAR, EXACT]
+    assert [e.role for e in found.entries] == [LINEAR, EXACT, TREES, DEFAULT]
 
 
 def test_dictionaries_are_json(moons):
     told = json.loads(json.dumps(moons.to_dict()))
-    assert len(told["entries"]) == 6
+    roles = [e["role"] for e in told["entries"]]
+    assert roles == [LINEAR, EXACT, TREES, DEFAULT, *[METHOD] * 4]
     assert sum(e["on_front"] for e in told["entries"]) == len(moons.front())
 
 

@@ -459,7 +459,7 @@ def test_bad_rows(spec):
             features.fit(data(N, D), sample_weight=one)
     with pytest.raises(NotFittedError):
         features.transform(data(N, D))
-    with pytest.raises(ValueError, match="n_candidates where there are any, must be"):
+    with pytest.raises(ValueError, match="n_candidates must be even"):
         compressed(spec(121), nonlinearity="cos_sin")
 
 

@@ -116,8 +116,8 @@ BAD = [
     ({"n_measurements": "few"}, ValueError, "positive integer, got 'few'.*Or 'auto'"),
     (
         {"kernel": "laplacian"},
-        TypeError,
-        "needs radii .*isotropic.*use methods.rff",
+        ValueError,
+        "projection=Compressive.* needs an isotropic kernel.*='auto' or 'dense'",
     ),
     ({"ensemble": "cauchy"}, ValueError, "ensemble must be one of 'gaussian', 'sign'"),
     ({"projection": "sparse"}, ValueError, "Compressive: projection must be one of"),

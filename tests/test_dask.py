@@ -33,7 +33,9 @@ from dask.sizeof import sizeof
 from distributed import Client, LocalCluster
 
 from bochner import _lazy
+from bochner._random import Stream
 from bochner.execution import dask as execution
+from bochner.landmarks import LANDMARKS
 
 N, D = 4500, 6
 RNG = np.random.default_rng(0)
@@ -290,6 +292,55 @@ def test_empty_partitions():
     assert_allclose(found, model.predict(frame[frame["a"] > 3]), atol=1e-12)
 
 
+@pytest.mark.parametrize("form", ["array", "frame"])
+def test_scores_of_unknown_lengths(form):
+    names = list("abcdef")
+    w = np.arange(N) % 3.0
+    frame = pd.DataFrame(X, columns=names).assign(y=Y, label=LABELS, w=w)
+    some = dd.from_pandas(frame, npartitions=5)
+    some = some[some["a"] > 0.5]  # how many, no one knows
+    kept = frame[frame["a"] > 0.5]
+    features = methods.rff(32, random_state=0)
+    rows, known = frame[names], kept[names]
+    if form == "array":
+        rows, known = X, known.to_numpy()
+    regressor = KernelRegressor(features).fit(rows, Y)
+    classifier = KernelClassifier(features).fit(rows, LABELS)
+    for model, target in ((regressor, "y"), (classifier, "label")):
+        for weight, weights in ((None, None), (some["w"], kept["w"])):
+            unknown = some[names] if form == "frame" else some[names].to_dask_array()
+            wanted = model.score(known, kept[target], weights)
+            found = model.score(unknown, some[target], weight)
+            assert found == pytest.approx(wanted, abs=1e-9)
+
+
+def test_only_sums_of_scores_come_to_the_client(client, monkeypatch):
+    fetched = []
+    compute = dask.compute
+
+    def watched(*tasks, **options):
+        fetched.append(compute(*tasks, **options))
+        return fetched[-1]
+
+    model = KernelRegressor(methods.rff(32, random_state=0)).fit(X, Y)
+    monkeypatch.setattr(dask, "compute", watched)
+    rows, y = lazy("dense", rows=100), da.from_array(Y, chunks=100)
+    found = model.score(rows, y, sample_weight=da.ones(N, chunks=100))
+    assert found == pytest.approx(model.score(X, Y), abs=1e-9)
+    assert fetched and sum(map(sizeof, fetched)) < 4096  # 45 partitions of 100 rows
+
+
+def test_bad_scores():
+    model = KernelRegressor(methods.rff(32, random_state=0)).fit(X, Y)
+    with pytest.raises(ValueError, match="KernelRegressor requires y"):
+        model.score(lazy("dense"))
+    with pytest.raises(ValueError, match="X has 4500 rows and y has 10"):
+        model.score(lazy("dense"), da.zeros(10))
+    bad = np.where(np.arange(N) == 2000, np.nan, Y)
+    with pytest.raises(ValueError, match="rows 1501 to 3000: Input y contains NaN"):
+        model.score(lazy("dense"), da.from_array(bad, chunks=1500))
+
+
 @pytest.mark.parametrize("memory", [None, "200 KiB"])
 def test_partitions_that_weigh_nothing(memory):
     rows, y = lazy("dense"), da.from_array(Y, chunks=1500)
@@ -363,3 +414,110 @@ def test_learning_goes_on_from_a_collection():
     learned.partial_fit(lazy("dense"), da.from_array(LABELS))
     learned.partial_fit(X, LABELS)
     assert learned.transform(X).shape == (N, 8)
+
+
+WEIGHT = np.where(np.arange(N) % 7 < 2, 0.0, Y**2 + 0.1)
+WEIGHT[1500:2200] = 0  # a chunk of 700 rows without any that counts
+CHUNKS = ((1500, 700, 1300, 1000), (D,))
+
+
+def lazy_weighted():
+    rows = _lazy.LazyRows(da.from_array(X, chunks=CHUNKS))
+    return rows.weighted("Owner", da.from_array(WEIGHT, chunks=900))
+
+
+def test_rows_that_weigh_nothing_are_left_out_by_their_number():
+    rows, weight = lazy_weighted()
+    present = np.flatnonzero(WEIGHT)
+    assert len(rows) == len(weight) == len(present)
+    places = np.random.default_rng(0).permutation(len(present))[:500]
+    assert_array_equal(rows[places], X[present[places]])
+    assert_array_equal(weight[places], WEIGHT[present[places]])
+    assert_array_equal(rows.index(places), present[places])
+    assert_array_equal(rows.targets("Owner", Y)[places], Y[present[places]])
+    assert weight[places[:0]].shape == (0,)
+    for w, given in ((WEIGHT, weight), ((WEIGHT > 0).astype(float), None)):
+        share = w / w.sum()
+        mean = share @ X.mean(axis=1)
+        wanted = mean, share @ ((X - mean) ** 2).mean(axis=1)
+        assert_allclose(rows.spread(given), wanted)
+    with pytest.raises(TypeError, match="rows of a Dask collection stay there"):
+        np.flatnonzero(weight)
+
+
+def test_a_race_on_the_workers_is_that_on_one_machine():
+    _, weight = lazy_weighted()
+    present = np.flatnonzero(WEIGHT)
+    times = Stream(5).arrivals(WEIGHT[present])
+    for k in (1, 100, len(present)):
+        wanted = np.argsort(times, kind="stable")[:k]
+        assert_array_equal(weight.race(Stream(5), k), wanted)
+
+
+def test_only_chunks_with_rows_that_are_asked_for_are_computed():
+    computed = []
+
+    def make(i):
+        computed.append(i[0, 0])
+        return X[i[:, 0]]
+
+    places = da.arange(N, chunks=500)[:, None]
+    array = places.map_blocks(
+        make, dtype=float, chunks=(places.chunks[0], (D,)), meta=np.empty((0, 0))
+    )
+    rows = _lazy.LazyRows(array)[np.array([2100, 30, 2007, 2100])]
+    assert_array_equal(rows, X[[2100, 30, 2007, 2100]])
+    assert sorted(computed) == [0, 2000]
+
+
+@pytest.mark.parametrize("rule", LANDMARKS)
+@pytest.mark.parametrize("form", FORMS)
+def test_landmarks_of_weighted_rows(rule, form):
+    weight = WEIGHT if rule != "margin" else WEIGHT + 1  # a sample of rows is scored
+    make = Nystroem(30, landmarks=rule, random_state=0)
+    wanted = make.fit(FORMS[form], LABELS, sample_weight=weight).landmarks_
+    index = make.landmark_indices_
+    # chunks of 1500 rows for X and of others for what belongs to it
+    make.fit(
+        lazy(form),
+        da.from_array(LABELS, chunks=400),
+        sample_weight=da.from_array(weight, chunks=900),
+    )
+    if rule == "kmeans":
+        assert_allclose(make.landmarks_, wanted)
+    else:
+        assert_array_equal(make.landmark_indices_, index)
+        assert abs(make.landmarks_ - wanted).max() == 0
+
+
+@pytest.mark.parametrize("learner", [KernelRegressor, KernelClassifier, KernelPCA])
+def test_choices_with_rows_that_weigh_nothing(learner):
+    w = np.where(np.arange(N) % 50, Y**2 + 0.1, 0.0)  # more than 4096 rows count
+    y = LABELS if learner is KernelClassifier else Y
+    model = learner(features=60, random_state=0)
+    wanted = model.fit(X, y, sample_weight=w).features_
+    model.fit(
+        lazy("dense"),
+        da.from_array(y, chunks=1500),
+        sample_weight=da.from_array(w, chunks=700),
+    )
+    found = model.features_
+    assert_allclose(found.transform(X[:50]), wanted.transform(X[:50]), atol=1e-8)
+
+
+def test_bad_weights_are_refused_where_they_are():
+    model = KernelRegressor(methods.rff(32, gamma=0.1, random_state=0))
+    rows, y = lazy("dense"), da.from_array(Y)
+    for owner, fit in (
+        ("KernelRegressor", lambda w: model.fit(rows, y, sample_weight=w)),
+        ("Nystroem", lambda w: Nystroem(8).fit(rows, sample_weight=w)),
+    ):
+        for w, message in (
+            (Y, f"{owner}: sample_weight must be ≥ 0 and not all zero; got values"),
+            (0 * Y, f"{owner}: sample_weight must be ≥ 0 and not all zero; got values"),
+            (Y * np.nan, "Input sample_weight contains NaN"),
+            (Y[:9], f"{owner}: X has 4500 rows and sample_weight has 9"),
+            (X**2, f"{owner}: sample_weight must have one entry for each of the 4500"),
+        ):
+            with pytest.raises(ValueError, match=message):
+                fit(da.from_array(w, chunks=700))

@@ -108,7 +108,7 @@ def test_pickles_are_not_loaded(folder):
 
 
 def test_near_name():
-    with pytest.raises(ValueError, match="'Digits'; did you mean 'digits'"):
+    with pytest.raises(ValueError, match=r"'Digits' \(did you mean 'digits'"):
         datasets.load("Digits")
 
 

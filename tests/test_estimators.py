@@ -17,12 +17,13 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
 from sklearn.metrics import log_loss
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import SVC, LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+import bochner
 from bochner import (
     KernelClassifier,
     KernelPCA,
@@ -33,7 +34,8 @@ from bochner import (
     datasets,
     kernels,
 )
-from bochner.estimators import evidence, solving
+from bochner.estimators import classifier, evidence, search, solving
+from bochner.kernels import Gaussian
 from checks import data
 
 LOSSES = ["hinge", "squared", "log"]
@@ -256,7 +258,7 @@ def test_labels_of_any_kind():
     for i in range(0, 600, 200):
         part = slice(i, i + 200)
         parts.partial_fit(MOONS[part], names[part], classes=["left", "right"])
-    assert set(parts.predict(MOONS)) <= {"left", "right"}
+    assert parts.score(MOONS, names) > 0.95
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared"])
@@ -275,12 +277,126 @@ def test_calibrated_probabilities(loss, classes):
     assert log_loss(y[2000:], P) < 1.05 * proper
 
 
-def test_probabilities_are_only_there_when_meant():
-    model = KernelClassifier(MAP, alpha=1.0).fit(X3, Y3)
-    assert not hasattr(model, "predict_proba")
-    with pytest.raises(AttributeError, match="predict_proba"):
-        model.predict_proba(X3)
+def noisy_classes(n, n_classes, rng):
+    """Rows, labels drawn with known probabilities, and those, (n, n_classes)."""
+    X = rng.uniform(-2, 2, size=(n, 3))
+    logits = np.column_stack(
+        [2 * np.sin(2 * X[:, 0] + k) + X[:, 1] * k for k in range(n_classes)]
+    )
+    P = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    labels = (rng.uniform(size=(n, 1)) > P.cumsum(axis=1)).sum(axis=1)
+    return X, labels, P
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("way", ["fit", "blocks", "partial_fit", "calibrate"])
+@pytest.mark.parametrize("loss", ["hinge", "squared", "log"])
+def test_probabilities_are_calibrated(loss, way, n_classes):
+    """Log loss near that of the true probabilities, far from that of the shares."""
+    X, y, _ = noisy_classes(1200, n_classes, np.random.default_rng(0))
+    test, labels, P = noisy_classes(2000, n_classes, np.random.default_rng(1))
+    features = bochner.methods.sorf(256, gamma=0.5, random_state=0)
+    model = KernelClassifier(features, loss=loss, calibrate=way == "calibrate")
+    if way == "blocks":
+        model.fit(bochner.blocks(X, target=y, rows=500))
+    elif way == "partial_fit":
+        for part in np.array_split(np.arange(1200), 3):
+            model.partial_fit(X[part], y[part], classes=range(n_classes))
+    else:
+        model.fit(X, y)
+    found = model.predict_proba(test)
+    assert_allclose(found.sum(axis=1), 1)
+    assert (model.predict(test) == found.argmax(axis=1)).all()
+    least, reached = log_loss(labels, P), log_loss(labels, found)
+    known = log_loss(labels, np.tile(np.bincount(y) / len(y), (2000, 1)))
+    assert least < reached < least + 0.3 * (known - least)
+    # of rows said to be right with probability p about p are: 2000 rows, 5 deviations
+    sure = found.max(axis=1)
+    right = (found.argmax(axis=1) == labels).mean()
+    assert abs(sure.mean() - right) < 0.04 + 5 * 0.5 / np.sqrt(2000)
+
+
+def test_no_errors_leave_some_doubt():
+    """Classes that are far apart: sure, and never certain."""
+    X = np.repeat([[-5.0], [5.0]], 20, axis=0) + np.linspace(0, 1, 40)[:, None]
+    model = KernelClassifier(random_state=0).fit(X, X[:, 0] > 0)
+    P = model.predict_proba(X)
+    assert 0.8 < P.max(axis=1).min() and P.max() < 1 - 1e-4
+
+
+def test_default_classifier_is_scored_by_its_probabilities():
+    scores = cross_val_score(
+        KernelClassifier(32, random_state=0), X3, Y3, scoring="neg_log_loss", cv=3
+    )
+    assert np.isfinite(scores).all()
+
+
+def test_calibration_holds_rows_out_of_every_choice(monkeypatch):
+    """The rows that calibrate=True holds out are in neither search, map nor fit."""
+    seen = []
+    original = classifier.search_bandwidth
+
+    def watched(rows, *rest):
+        seen.append(rows.n_rows)
+        return original(rows, *rest)
+
+    monkeypatch.setattr(classifier, "search_bandwidth", watched)
+    KernelClassifier(calibrate=True, random_state=0).fit(X3, Y3)
+    assert (
+        seen[0] == 300 and len(seen) == 2 and seen[1] <= 243
+    )  # a fifth, but a row of each class
+
+
+def test_held_out_rows_are_no_landmarks(monkeypatch):
+    """In the search for a bandwidth a held-out row is not its own landmark."""
+    asked = []
+    columns_of = search.columns_of
+
+    def watched(kernel, landmarks):
+        asked.append(landmarks)
+        return columns_of(kernel, landmarks)
+
+    monkeypatch.setattr(search, "columns_of", watched)
+    rng = np.random.default_rng(0)
+    rows, w = rng.normal(size=(2500, 2)), np.ones(2500)
+    T = np.where(rng.uniform(size=(2500, 1)) > 0.5, 1.0, -1.0)
+    narrow = search._held_out(Gaussian(1e6), rows, T, w)
+    held = {tuple(row) for row in rows[:500]}
+    assert asked and not held & {tuple(row) for row in asked[0]}
+    # labels are noise: the loss of a kernel that knows nothing of held-out rows is 1
+    assert_allclose(narrow, 1, atol=0.05)
+
+
+def test_what_cannot_hold_rows_out_has_no_partial_fit():
     assert not hasattr(KernelClassifier(calibrate=True), "partial_fit")
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e8])
+@pytest.mark.parametrize("gram", ["float64", "float32"])
+def test_noise_is_that_of_most_rows(gram, offset):
+    """Two rows in a hundred lie far off: the others keep their intervals."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2, 2, size=(2000, 2))
+    far = rng.uniform(size=2000) < 0.02
+    y = offset + np.sin(2 * X[:, 0]) + np.where(far, 5, 0.1) * rng.normal(size=2000)
+    model = KernelRegressor(64, random_state=0, gram=gram).fit(X[:1000], y[:1000])
+    # robust σ: outliers count as 1.5 deviations, the bias of 2 % of them is below 15 %
+    assert 0.1 < model.noise_**0.5 < 0.15
+    mean, std = model.predict(X[1000:], return_std=True)
+    distance = abs(y[1000:] - mean)
+    # 1000 rows: 5 deviations of a share are 0.08 and 0.05; the fit bends to outliers
+    assert abs((distance < 0.6745 * std).mean() - 0.5) < 0.13
+    assert abs((distance < 1.645 * std).mean() - 0.9) < 0.08
+
+
+def test_intervals_that_do_not_hold_are_said_to():
+    """Noise in one half of the rows only: no single variance is right."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2, 2, size=(1000, 1))
+    y = np.where(X[:, 0] > 1, 1.0, 0.001) * rng.normal(size=1000)
+    model = KernelRegressor(32, random_state=0).fit(X, y)
+    with pytest.warns(UserWarning, match="lie inside the interval that should hold"):
+        model.predict(X[:5], return_std=True)
 
 
 def test_warm_start_keeps_the_map_and_saves_steps():

@@ -22,6 +22,7 @@ from bochner import (
     KernelPCA,
     KernelRegressor,
     Nystroem,
+    blocks,
     methods,
 )
 from fuzz_parameters import (
@@ -32,7 +33,17 @@ from fuzz_parameters import (
     part_classes,
     public_classes,
 )
-from fuzz_rows import Given, given_labels, given_numbers, given_rows, given_weights
+from fuzz_rows import (
+    OFFSETS,
+    Given,
+    given_counts,
+    given_cuts,
+    given_labels,
+    given_moves,
+    given_numbers,
+    given_rows,
+    given_weights,
+)
 from zoo import every_map, every_method
 
 CASES = int(os.environ.get("CASES", "0"))
@@ -155,6 +166,170 @@ def test_learners_of_any_rows(name, values):
         assert set(out.tolist()) <= set(model.classes_.tolist())
     else:
         assert np.isfinite(out).all()
+
+
+RFF = methods.rff(6, gamma=0.5)
+STREAMED: dict[str, Any] = {
+    # of a map that does not depend on the rows: blocks and arrays give one model
+    "hinge": KernelClassifier(RFF, alpha=0.1, random_state=0),
+    "log": KernelClassifier(RFF, loss="log", alpha=0.1, random_state=0),
+    "squared": KernelClassifier(RFF, loss="squared", alpha=0.1, random_state=0),
+    "regressor": KernelRegressor(RFF, alpha=0.1, random_state=0),
+    "components": KernelPCA(1, features=RFF, random_state=0),
+}
+CHOOSING: dict[str, Any] = {
+    "hinge": KernelClassifier(random_state=0),
+    "log": KernelClassifier(loss="log", random_state=0),
+    "squared": KernelClassifier(loss="squared", random_state=0),
+    "nystroem": KernelClassifier(Nystroem(6, gamma="median"), random_state=0),
+    "regressor": KernelRegressor(random_state=0),
+    "fixed": KernelRegressor(Nystroem(6, gamma="median"), alpha=0.1, random_state=0),
+    "components": KernelPCA(1, random_state=0),
+}
+
+
+def scores(model: Any, rows: Any) -> np.ndarray:
+    """What a fitted learner computes of rows, as far as the problem determines it."""
+    if isinstance(model, KernelPCA):
+        assert np.isfinite(model.transform(rows)).all()
+        return model.explained_variance_  # of few rows, directions may be arbitrary
+    numbers = isinstance(model, KernelRegressor)
+    call = model.predict if numbers else model.decision_function
+    S = dense(call(rows)).astype(float)
+    if getattr(model, "loss", "") == "log" and S.ndim == 2:
+        return S - S.mean(axis=1, keepdims=True)  # a common constant means nothing
+    return S
+
+
+def targets_of(model: Any, n: int, values: Any) -> Any:
+    """Targets without defects: two classes, or numbers on a grid."""
+    if not isinstance(model, KernelRegressor):
+        return np.arange(n) % 2
+    rng = np.random.default_rng(values.draw(st.integers(0, 99), label="targets"))
+    return rng.integers(-1024, 1025, size=n) / 256
+
+
+def quietly(call: Any, *given: Any, **more: Any) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return call(*given, **more)
+
+
+def stream_of(found: Given, y: Any, weight: Any, cuts: list[slice]) -> Any:
+    """Blocks of the rows, sparse where they were."""
+    single = found.dtype == "float32"
+    A = found.dense.astype(np.float32 if single else np.float64)
+    rows = sparse.csr_matrix(A) if sparse.issparse(found.X) else A
+    w = np.ones(len(A)) if weight is None else weight
+    return blocks(lambda: iter([(rows[part], y[part], w[part]) for part in cuts])), rows
+
+
+@pytest.mark.parametrize("name", STREAMED)
+@FEW
+@given(values=st.data())
+def test_learners_of_any_stream(name, values):
+    """One-row blocks and blocks of no weight: the model of the rows in one array."""
+    found, model = values.draw(given_rows()), clone(STREAMED[name])
+    n = len(found.dense)
+    y, weight = targets_of(model, n, values), values.draw(given_counts(n))
+    cuts = values.draw(given_cuts(n))
+    stream, rows = stream_of(found, y, weight, cuts)
+    try:
+        out = scores(quietly(model.fit, stream), rows)
+    except REFUSALS as error:
+        told(error)
+        with pytest.raises(REFUSALS):
+            quietly(clone(model).fit, rows, y, sample_weight=weight)
+        return
+    assert found.defect is None
+    assert np.isfinite(out).all()
+    single = rows.dtype == np.float32
+    if abs(found.dense).max() > (1e2 if single else 1e6):
+        return  # products of rows and frequencies are rounded to whole turns
+    at_once = quietly(clone(model).fit, rows, y, sample_weight=weight)
+    tolerance = 1e-2 if single else 1e-5
+    np.testing.assert_allclose(out, scores(at_once, rows), atol=tolerance)
+
+
+@pytest.mark.parametrize("name", ["hinge", "log", "squared", "regressor", "components"])
+@FEW
+@given(values=st.data())
+def test_predictions_of_any_stream_have_every_row(name, values):
+    model = clone(STREAMED[name])
+    numbers = isinstance(model, KernelRegressor)
+    fitted(model, X, X[:, 0] if numbers else LABELS)
+    n = values.draw(st.integers(1, 14), label="n")
+    weight, cuts = values.draw(given_counts(n)), values.draw(given_cuts(n))
+    rows = X[:n]
+    stream = blocks(lambda: iter([(rows[p], LABELS[:n][p], weight[p]) for p in cuts]))
+    call = model.transform if name == "components" else model.predict
+    np.testing.assert_allclose(call(stream), call(rows), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", CHOOSING)
+@FEW
+@given(values=st.data())
+def test_rows_of_no_weight_change_nothing(name, values):
+    found, model = values.draw(given_rows(least_rows=4)), clone(CHOOSING[name])
+    n = len(found.dense)
+    y, weight = targets_of(model, n, values), values.draw(given_counts(n))
+    kept = np.flatnonzero(weight)
+    rows = found.dense
+    if len(set(np.asarray(y)[kept])) < 2 or found.defect:
+        return
+    few, all_rows = clone(model), clone(model)
+    try:
+        quietly(few.fit, rows[kept], y[kept], sample_weight=weight[kept])
+    except REFUSALS as error:
+        told(error)
+        with pytest.raises(REFUSALS):
+            quietly(all_rows.fit, rows, y, sample_weight=weight)
+        return
+    quietly(all_rows.fit, rows, y, sample_weight=weight)
+    wanted = scores(few, rows)
+    size = float(abs(wanted).max())
+    np.testing.assert_allclose(scores(all_rows, rows), wanted, atol=1e-6 * size)
+
+
+@pytest.mark.parametrize("name", CHOOSING)
+@FEW
+@given(values=st.data())
+def test_offsets_of_any_rows_change_nothing(name, values):
+    given_, model = values.draw(given_moves(least_rows=2)), clone(CHOOSING[name])
+    rows, moved = given_.X, given_.X + given_.c
+    assert np.array_equal(moved - given_.c, rows)
+    y = targets_of(model, len(rows), values)
+    here, there = (quietly(clone(model).fit, A, y) for A in (rows, moved))
+    wanted = scores(here, rows)
+    size = float(abs(wanted).max())
+    np.testing.assert_allclose(scores(there, moved), wanted, atol=1e-5 * size + 1e-12)
+
+
+NUMBERED: dict[str, Any] = {
+    "default": KernelRegressor(random_state=0),
+    "fixed": KernelRegressor(RFF, alpha=0.1, random_state=0),
+    "float32": KernelRegressor(RFF, alpha=0.1, gram="float32", random_state=0),
+    "nystroem": KernelRegressor(Nystroem(6, gamma="median"), alpha=0.1, random_state=0),
+}
+
+
+@pytest.mark.parametrize("name", NUMBERED)
+@FEW
+@given(values=st.data())
+def test_offsets_of_any_targets_move_predictions(name, values):
+    """y → a y + b moves the mean along; deviations are multiplied by a."""
+    given_, model = values.draw(given_moves(least_rows=3)), clone(NUMBERED[name])
+    rows = given_.X
+    y = targets_of(model, len(rows), values)
+    a = 2.0 ** values.draw(st.integers(-20, 20), label="a")
+    b = a * 2.0 ** round(np.log2(values.draw(st.sampled_from(OFFSETS), label="b")))
+    here, there = (quietly(clone(model).fit, rows, t) for t in (y, a * y + b))
+    mean, std = quietly(here.predict, rows, return_std=True)
+    moved, wider = quietly(there.predict, rows, return_std=True)
+    share = 1e-3 if name == "float32" else 1e-5
+    bound = share * (np.ptp(y) or 1.0) + np.spacing(abs(b) / a)
+    np.testing.assert_allclose((moved - b) / a, mean, atol=bound)
+    np.testing.assert_allclose(wider / a, std, atol=bound)
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)

@@ -24,7 +24,7 @@ from bochner.jobs.gathering import gathered, sampled
 from bochner.jobs.learning import Learning
 from bochner.jobs.opening import open_data
 from bochner.jobs.predicting import write_predictions
-from bochner.jobs.using import rows_for
+from bochner.jobs.using import rows_for, unknown_columns
 
 
 @pytest.fixture
@@ -122,6 +122,20 @@ def test_numbers_far_from_zero_keep_their_digits():
     model = KernelRegressor(20, random_state=0).fit(X, y)
     found = evaluate(model, blocks(X, target=y, rows=50))
     assert found.r2 == pytest.approx(r2_score(y, model.predict(X)), abs=1e-6)
+
+
+def test_learners_of_named_streams_serve_tables(tmp_path):
+    """Fitted in Python on files, used by the command line on a table in any order."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(90, 3)), columns=["a", "b", "c"])
+    frame["y"] = frame["a"] - frame["b"]
+    frame.to_csv(tmp_path / "train.csv", index=False)
+    stream = blocks(str(tmp_path / "train.csv"), target="y")
+    model = KernelRegressor(20, random_state=0).fit(stream)
+    frame[["c", "y", "b", "a"]].to_csv(tmp_path / "new.csv", index=False)
+    rows = rows_for(model, str(tmp_path / "new.csv"), "y", supervised=True)
+    assert evaluate(model, rows).r2 == pytest.approx(model.score(stream))
+    assert unknown_columns(model, str(tmp_path / "new.csv")) == ["y"]
 
 
 def test_sparse_rows_that_end_early_are_made_as_wide(tmp_path):

@@ -13,7 +13,6 @@ from bochner import threads
 from bochner.execution.features import KeptRows
 from bochner.linear import newton as newton_module
 from bochner.linear import preconditioner as preconditioner_module
-from bochner.linear import sample as sample_module
 from bochner.linear.losses import (
     Logistic,
     Multinomial,
@@ -266,16 +265,15 @@ def test_a_row_far_away_misleads_gcv_and_not_leave_one_out():
     )
 
 
-def test_a_sample_does_not_depend_on_the_cut(monkeypatch):
-    monkeypatch.setattr(sample_module, "ROWS", 50)
-    whole, parts = RowSample(), RowSample()
+def test_a_sample_does_not_depend_on_the_cut():
+    whole, parts = RowSample(size=50), RowSample(size=50)
     whole.add(F, TARGETS, WEIGHTS)
     for part in np.array_split(np.arange(400), 11):
         parts.add(F[part], TARGETS[part], WEIGHTS[part])
     for name in ("keys", "F", "T", "weight"):
         assert_allclose(getattr(whole, name), getattr(parts, name))
     assert len(whole.F) == 50 and whole.seen == 400
-    csr = RowSample()
+    csr = RowSample(size=50)
     csr.add(sparse.csr_matrix(F), TARGETS, WEIGHTS)
     assert_allclose(csr.F, whole.F)
 
@@ -312,12 +310,43 @@ def test_moments_merge():
     left.add(F[:100], TARGETS[:100], WEIGHTS[:100])
     right.add(F[100:], TARGETS[100:], WEIGHTS[100:])
     left.merge(right)
+    left, whole = left.about(None, None), whole.about(None, None)
     for name in ("n_rows", "weight", "f", "t", "ft", "tt"):
         assert_allclose(getattr(left, name), getattr(whole, name), rtol=1e-12)
     assert_allclose(mirrored(left.ff), (F.T * WEIGHTS) @ F, rtol=1e-11, atol=1e-11)
     single = Moments.zero(12, 2)
     single.add(F, TARGETS, WEIGHTS, np.float32)
+    single = single.about(None, None)
     assert_allclose(mirrored(single.ff), mirrored(whole.ff), rtol=1e-4, atol=1e-2)
+    empty = Moments.zero(12, 2)
+    empty.merge(whole)
+    empty.merge(Moments.zero(12, 2))
+    assert_allclose(empty.ff, whole.ff)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e3, 1e6, 1e9])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_moments_keep_their_digits_far_from_zero(offset, dtype):
+    """Features and targets moved by a constant: sums about the means stay the same.
+
+    Merged from parts whose own means differ, one of them a single row.
+    """
+    grid = 2.0**-10  # so that moved rows are exact
+    rows, targets = np.round(F / grid) * grid, np.round(TARGETS / grid) * grid
+    shift = np.round(offset / grid) * grid
+    total = Moments.zero(12, 2)
+    for part in (slice(0, 1), slice(1, 150), slice(150, None)):
+        some = Moments.zero(12, 2)
+        some.add(rows[part] + shift, targets[part] + shift, WEIGHTS[part], dtype)
+        total.merge(some)
+    w = WEIGHTS / WEIGHTS.sum()
+    A, T = rows - w @ rows, targets - w @ targets
+    tol = 1e-6 if dtype == np.float64 else 1e-4
+    ff, ft, tt = total.centred(True)
+    assert_allclose(ff, (A.T * WEIGHTS) @ A, rtol=tol, atol=tol * WEIGHTS.sum())
+    assert_allclose(ft, (A.T * WEIGHTS) @ T, rtol=tol, atol=tol * WEIGHTS.sum())
+    assert_allclose(tt, WEIGHTS @ T**2, rtol=tol)
+    assert_allclose(total.mean_t - shift, w @ targets, atol=1e-6)
 
 
 def test_components_are_scikit_learns():
@@ -377,5 +406,5 @@ def test_penalties_of_rows_that_are_all_the_same():
     with np.errstate(all="raise"):
         path = RidgePath(moments)
         B, intercept = path.coefficients(path.best(sample))
-        assert path.noise(1e-12).min() > 0
+        assert path.left_out(sample, 1e-12).noise.min() > 0
     assert_allclose(F @ B + intercept, 2.0, rtol=1e-9)

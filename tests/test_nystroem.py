@@ -88,6 +88,7 @@ def test_few_landmarks_are_a_prefix_of_many():
     X = data(9000, 3)
     few = Nystroem(20, gamma=1.0, random_state=0).fit(X).landmark_indices_
     many = Nystroem(40, gamma=1.0, random_state=0).fit(X).landmark_indices_
+    assert len(few) == 20 and len(many) == 40
     assert set(few) <= set(many)
 
 

@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler, TargetEncoder
 
 import bochner
 import homes
@@ -186,6 +187,32 @@ def test_rare_categories_of_text_and_numbers_together(unknown, rare, tmp_path):
     assert_allclose(found, numbers.transform(X), atol=1e-12)
 
 
+@pytest.mark.parametrize("kind", ["continuous", "binary", "multiclass"])
+def test_target_encoders_of_text_and_numbers_together(kind, tmp_path):
+    rows = words(120, seed=0)
+    y = {
+        "continuous": np.sin(np.arange(120.0)),
+        "binary": np.arange(120) % 2,
+        "multiclass": np.array(["a", "b", "c"])[np.arange(120) % 3],
+    }[kind]
+    encoder = TargetEncoder(target_type=kind)
+    both = ColumnTransformer([("codes", encoder, ["word", "size"])]).fit(rows, y)
+    new = pandas.DataFrame({"word": ["?", "w1", "w99"], "size": [77.0, np.nan, 1.0]})
+    session = exported(both, tmp_path / "a.onnx")
+    for frame in (rows, words(120, seed=1), new):
+        found = run(session, frame)["features"]
+        assert_allclose(found, both.transform(frame), atol=1e-12)
+    numbers = make_pipeline(clone(encoder), methods.rff(8, random_state=0))
+    X = rows[["size"]].to_numpy()
+    session = exported(numbers.fit(X, y), tmp_path / "b.onnx")
+    X = np.append(X, [[77.0]], axis=0)
+    [found] = session.run(None, {"X": X})
+    assert_allclose(found, numbers.transform(X), atol=1e-9)
+    text = make_pipeline(clone(encoder), methods.rff(8)).fit(rows[["word"]], y)
+    with pytest.raises(TypeError, match="TargetEncoder has text for categories"):
+        exported(text, tmp_path / "c.onnx")
+
+
 def test_other_ways_to_take_text(tmp_path):
     frame = pandas.DataFrame(homes.columns())
     frame["city"] = frame["city"].astype(object).where(frame["city"].notna(), None)
@@ -263,7 +290,7 @@ def test_what_tables_cannot_be_exported_is_named(tmp_path):
     refused("part '0' .* gives text or dates", (texts, ["city"]))
     refused("part '0' .* gives text or dates", (most, ["<script>"]))
     frame["city"] = pandas.Series(["", None, "Ulm", "Ulm"] * 40, dtype=object)
-    refused("several categories for what is missing", (codes, ["city"]))
+    refused("several categories for missing cells", (codes, ["city"]))
     dates = make_pipeline(DateParts(), methods.rff(8)).fit(frame[["sold"]].dropna())
     with pytest.raises(TypeError, match=r"DateParts takes columns.* ColumnTransformer"):
         bochner.onnx.export(dates, path)

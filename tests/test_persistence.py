@@ -1,10 +1,15 @@
 """Saving and loading: the same bits in another process, and what can be saved."""
 
 import json
+import pickle
 import subprocess
 import sys
+import warnings
+from functools import partial
 from pathlib import Path
+from typing import Any
 
+import joblib
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -19,7 +24,15 @@ from sklearn.impute import SimpleImputer
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    OneHotEncoder,
+    PowerTransformer,
+    QuantileTransformer,
+    StandardScaler,
+    TargetEncoder,
+)
+from sklearn.svm import LinearSVC
 from threadpoolctl import threadpool_limits
 
 import bochner
@@ -35,11 +48,12 @@ from bochner import (
 )
 from bochner.persistence import FileError
 from bochner.persistence.kinds import FITTED, KINDS, NAMES
-from forging import changed
+from forging import changed, with_arrays
 
 FIXTURES = Path(__file__).parent / "fixtures"
 LOADER = """
 import sys, json, zoo, bochner
+from functools import partial
 from pathlib import Path
 from threadpoolctl import threadpool_limits
 threadpool_limits(1)
@@ -107,8 +121,8 @@ def parts_of(value, path="model"):
         raise AssertionError(f"{path} is a {type(value)}, which no kind is of")
 
 
-NOT_STORED = {"_online", "_table"}
-"""The solver of a learned map's `partial_fit`; a table that is computed on use."""
+NOT_STORED = {"_online", "_extended"}
+"""The solver of a learned map's `partial_fit`; the matrix behind landmarks."""
 
 
 def test_all_that_a_fit_leaves_is_stored():
@@ -120,6 +134,20 @@ def test_all_that_a_fit_leaves_is_stored():
             known = {*kind.parameters(), *(kind.state or ()), *FITTED, *NOT_STORED}
             if kind.state is not None:
                 assert vars(part).keys() <= known, type(part)
+
+
+@pytest.mark.parametrize("form", ["dense-float64", "csr-float64"])
+def test_use_changes_no_model(form):
+    X = zoo.rows(form)
+    models = {**zoo.every_method(), **zoo.every_map(), **zoo.every_estimator()}
+    for name, model in models.items():
+        zoo.fitted(model, X)
+        before = len(pickle.dumps(model)), joblib.hash(model)
+        for rows in (X, X.astype(np.float32), zoo.rows("dense-float64")):
+            zoo.outputs(model, rows)
+        assert (len(pickle.dumps(model)), joblib.hash(model)) == before, name
+        again = pickle.loads(pickle.dumps(model))
+        assert zoo.fingerprint(again, X) == zoo.fingerprint(model, X), name
 
 
 def test_streams_go_on_after_loading(tmp_path):
@@ -331,15 +359,112 @@ def test_a_seed_that_draws_another_map_is_refused(tmp_path):
         bochner.load(path)
 
 
+COLUMN = np.array([["a"], ["b"], [None]] * 30, dtype=object)
+ENCODED = {
+    "binary": ["no", "yes"],
+    "multiclass": ["low", "middle", "high"],
+    "continuous": [0.5, 1.5, 2.25],
+}
+
+
+def encoder_of(kind):
+    y = np.resize(ENCODED[kind], 90)
+    return TargetEncoder(target_type=kind).fit(COLUMN, y), COLUMN[:5]
+
+
+def of_numbers(step):
+    X = zoo.rows("dense-float64")
+    return step.fit(X), X[:5] + 0.01
+
+
+STEPS: dict[str, Any] = {
+    "yeo-johnson": lambda: of_numbers(PowerTransformer()),
+    "box-cox": lambda: (
+        PowerTransformer(method="box-cox", standardize=False).fit([[1.0], [2.5], [9]]),
+        np.array([[1.5], [4.0]]),
+    ),
+    "uniform": lambda: of_numbers(QuantileTransformer(n_quantiles=30)),
+    "normal": lambda: of_numbers(
+        QuantileTransformer(n_quantiles=80, output_distribution="normal")
+    ),
+    **{kind: partial(encoder_of, kind) for kind in ENCODED},
+}
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_steps_that_warp_and_encode(name, tmp_path):
+    step, rows = STEPS[name]()
+    path = tmp_path / "step.bochner"
+    bochner.save(step, path)
+    again = bochner.load(path)
+    assert_array_equal(again.transform(rows), step.transform(rows))
+    wanted = {k: v for k, v in step.get_params().items() if k != "random_state"}
+    assert wanted.items() <= again.get_params().items()
+    frozen = FrozenEstimator(step)
+    pipeline = make_pipeline(frozen, methods.rff(8, random_state=0)).fit(rows)
+    bochner.save(pipeline, path)
+    assert_array_equal(bochner.load(path).transform(rows), pipeline.transform(rows))
+
+
+def test_a_missing_column_of_quantiles_is_kept(tmp_path):
+    X = zoo.rows("dense-float64")[:, :3].copy()
+    X[:, 1] = np.nan
+    with warnings.catch_warnings(action="ignore"):
+        step = QuantileTransformer(n_quantiles=10).fit(X)
+    bochner.save(step, tmp_path / "a")
+    assert_array_equal(bochner.load(tmp_path / "a").transform(X), step.transform(X))
+
+
+def state(**values):
+    return lambda node: node["state"].update(values)
+
+
+@pytest.mark.parametrize(
+    ("name", "edit", "arrays", "reason"),
+    [
+        ("uniform", None, {"quantiles_": np.zeros((30, 19))}, "do not fit the columns"),
+        ("uniform", None, {"quantiles_": np.zeros((1, 20))}, "do not fit the columns"),
+        ("uniform", None, {"quantiles_": np.eye(30)[:, :20]}, "quantiles do not rise"),
+        ("uniform", None, {"references_": np.ones(30)}, "do not rise from 0 to 1"),
+        ("uniform", state(n_quantiles_=31), {}, "do not fit the columns"),
+        ("uniform", state(output_distribution="x"), {}, "no distribution"),
+        ("uniform", state(transform=1), {}, "has no 'transform'"),
+        ("uniform", state(more_=1), {}, "has no 'more_'"),
+        ("yeo-johnson", None, {"lambdas_": np.zeros(3)}, "do not fit the columns"),
+        ("yeo-johnson", None, {"lambdas_": np.zeros(20, int)}, "not floats"),
+        ("yeo-johnson", state(method="exp"), {}, "'exp' is no power"),
+        ("yeo-johnson", state(_scaler=None), {}, "NoneType is not a scaler"),
+        ("binary", state(encodings_=[]), {}, "do not fit the categories"),
+        ("binary", None, {"encodings_.0": np.zeros(2)}, "do not fit the categories"),
+        ("multiclass", None, {"target_mean_": np.zeros(2)}, "do not fit the classes"),
+        ("continuous", state(target_mean_="0"), {}, "is no number"),
+        ("continuous", state(target_type_="x"), {}, "'x' is no target"),
+        ("continuous", state(n_features_in_=2), {}, "no categories"),
+    ],
+)
+def test_steps_that_do_not_fit_are_refused(name, edit, arrays, reason, tmp_path):
+    path = tmp_path / "a.bochner"
+    bochner.save(STEPS[name]()[0], path)
+    if edit is not None:
+        changed(path, path, edit=edit)
+    with_arrays(path, path, arrays)
+    with pytest.raises(FileError, match=reason):
+        bochner.load(path)
+
+
 def test_what_cannot_be_saved_is_named(tmp_path):
     X, y = zoo.rows("dense-float64"), zoo.labels()
     path = tmp_path / "a.bochner"
     with pytest.raises(NotFittedError, match="RandomFeatures"):
         bochner.save(methods.rff(8), path)
     with pytest.raises(
-        TypeError, match=r"steps\.pca is of the type PCA \(sklearn\).* Save the steps"
+        TypeError, match=r"steps\.pca is of the type PCA \(sklearn\).*model\[1:\]"
     ):
         bochner.save(make_pipeline(PCA(2), methods.rff(8)).fit(X), path)
+    svc = make_pipeline(StandardScaler(), methods.rff(8), LinearSVC()).fit(X, y)
+    with pytest.raises(TypeError, match=r"steps\.linearsvc .* KernelCl.*model\[:2\]"):
+        bochner.save(svc, path)
+    bochner.save(svc[:2], tmp_path / "b.bochner")  # as it says
     with pytest.raises(TypeError, match=r"kernel is the function 'rbf_kernel'"):
         bochner.save(Nystroem(8, kernel=rbf_kernel).fit(X), path)
     logs = make_pipeline(FunctionTransformer(np.abs), methods.rff(8)).fit(X)

@@ -15,13 +15,18 @@ from bochner import (
     KernelPCA,
     KernelRegressor,
     Nystroem,
+    RandomFeatures,
     RandomProjection,
     estimate,
     methods,
 )
 from bochner._progress import Pace, clock_time
+from bochner._random import Stream
 from bochner.estimators.costs import map_cost
+from bochner.laws import Normal
 from bochner.methods import METHODS
+from bochner.projections import PROJECTIONS, Matrix, Projection
+from bochner.projections.base import Cost
 
 N, D = 20_000, 30
 X = np.random.default_rng(0).normal(size=(N, D))
@@ -158,3 +163,74 @@ def test_pace():
 def test_rows_of_features_cost_what_they_do(features, row):
     cost = map_cost(features, 10**6, 784, 784)
     assert 0.5 * row <= cost.a_row <= 2 * row
+
+
+class Toeplitz(Projection):
+    """A projection of a user's own, which says nothing of its cost."""
+
+    def _sample(self, law, n_out, n_in, rng):
+        r = law.frequencies(1, n_out + n_in, rng).ravel()
+        places = n_in + np.arange(n_out) - np.arange(n_in)[:, None]
+        return Matrix(r[places])
+
+
+class Priced(Toeplitz):
+    """The same, which does."""
+
+    def cost(self, n_out, n_in, law=None, filled=None):
+        return Cost(5.0 * n_out, n_out + n_in)
+
+
+def map_bytes(model, d=784):
+    return estimate(model, 1000, d).stages[1].bytes
+
+
+@pytest.mark.parametrize("transformer", [RandomFeatures, RandomProjection])
+def test_projections_of_others_cost_what_their_matrix_does(transformer, monkeypatch):
+    wanted = map_bytes(transformer(4096, projection="dense"))
+    assert map_bytes(transformer(4096, projection=Toeplitz())) == wanted
+    monkeypatch.setitem(PROJECTIONS, "toeplitz", Toeplitz)
+    assert map_bytes(transformer(4096, projection="toeplitz")) == wanted
+    monkeypatch.setitem(PROJECTIONS, "priced", Priced)
+    for projection in ("priced", Priced()):
+        assert map_bytes(transformer(4096, projection=projection)) < wanted / 100
+    second = methods.compressive(4096, n_measurements=16, projection=Toeplitz())
+    assert map_bytes(second) > 8 * 16 * (784 + 2048)
+
+
+def test_the_kernel_counts_in_what_auto_comes_to():
+    """SORF serves the Gaussian; the ℓ1 kernel takes a matrix of all its entries."""
+    for kernel, projection in (("gaussian", "sorf"), ("laplacian", "dense")):
+        auto = RandomFeatures(4096, kernel=kernel)
+        plain = RandomFeatures(4096, kernel=kernel, projection=projection)
+        assert map_bytes(auto) == map_bytes(plain)
+
+
+def stored_bytes(value):
+    """Of all arrays that a linear map holds."""
+    if isinstance(value, np.ndarray):
+        return value.nbytes
+    if isinstance(value, tuple):
+        return sum(map(stored_bytes, value))
+    return sum(map(stored_bytes, getattr(value, "__dict__", {}).values()))
+
+
+@pytest.mark.parametrize("shape", [(300, 200), (64, 1000), (5, 3), (1, 1)])
+@pytest.mark.parametrize("name", PROJECTIONS)
+def test_every_projection_knows_its_cost(name, shape):
+    projection, rng = PROJECTIONS[name](), Stream(0)
+    law = None if name in ("sparse", "orthoprojector") else Normal(1.0)
+    n_out, n_in = shape
+    if name == "orthoprojector":
+        n_out = min(shape)
+    if law is None:
+        linear = projection.sample_isometry(n_out, n_in, rng)
+    else:
+        linear = projection.sample(law, n_out, n_in, rng)
+    cost, dense = projection.cost(n_out, n_in, law), Projection().cost(n_out, n_in)
+    assert 8 * cost.numbers >= 0.3 * stored_bytes(linear) and cost.flops > 0
+    if min(n_out, n_in) > 100:
+        assert cost.numbers <= 2 * dense.numbers
+        assert 8 * cost.numbers <= 3 * stored_bytes(linear)
+    sparser = projection.cost(n_out, n_in, law, filled=n_in / 2)
+    assert sparser.flops <= cost.flops

@@ -137,7 +137,10 @@ def test_phases_in_float64(projection, nonlinearity):
 
 def test_an_offset_makes_large_phases():
     rows = (X + 1e6).astype(np.float32)
-    with pytest.warns(UserWarning, match="Scale or centre the data"):
+    with (
+        pytest.warns(UserWarning, match="Scale or centre the data"),
+        pytest.warns(UserWarning, match="float32 is too coarse for column 0 of X"),
+    ):
         RandomFeatures(32, random_state=0).fit(rows)
 
 

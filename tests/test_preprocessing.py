@@ -8,19 +8,26 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_score
-from sklearn.pipeline import Pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import bochner
 import homes
 from bochner import KernelClassifier, methods
 from bochner.persistence import FileError
-from bochner.preprocessing import DateParts, Numbers, Texts, for_table, kinds
+from bochner.preprocessing import (
+    DateParts,
+    Numbers,
+    Texts,
+    for_table,
+    kinds,
+    table_transformer,
+)
 from forging import changed
 
 pandas = pytest.importorskip("pandas")
@@ -256,7 +263,7 @@ def test_what_for_table_cannot_take_is_named():
         with pytest.raises(error, match=match):
             for_table(*args, **options)
 
-    refused(ValueError, r"dates names 'solt'.*perhaps 'sold'", frame, dates=["solt"])
+    refused(ValueError, r"names 'solt'.*did you mean 'sold'", frame, dates=["solt"])
     refused(
         ValueError, r"drop names 'zzz', and there is no .* column;", frame, drop="zzz"
     )
@@ -306,6 +313,152 @@ def test_saved_pipelines_predict_the_same_bits(output, tmp_path):
         assert_array_equal(again[0].get_feature_names_out(), names)
         again.fit(frame, homes.target())
         assert_array_equal(again.predict(frame), model.predict(frame))
+
+
+ANSWERS = homes.target()
+
+
+@pytest.fixture
+def files(tmp_path):
+    """The table as two CSV files, with the target among its columns."""
+    frame = frames()["pandas"].assign(answer=ANSWERS)
+    half = len(frame) // 2
+    frame[:half].to_csv(tmp_path / "part-0.csv", index=False)
+    frame[half:].to_csv(tmp_path / "part-1.csv", index=False)
+    return str(tmp_path / "part-*.csv")
+
+
+def test_pipelines_of_tables_take_streams(files, tmp_path):
+    """Fitted, predicted and scored block by block, as on the whole table."""
+    stream = bochner.blocks(files, target="answer", frames=True, rows=70)
+    columns = for_table(stream, **CODES)
+    assert kinds(columns) == homes.KINDS
+    features = methods.rff(32, gamma=0.1, random_state=0)  # γ not of the first block
+    model = Pipeline(
+        [("columns", columns), ("model", learner().set_params(features=features))]
+    ).fit(stream)
+    rows = pandas.concat([X for X, _ in stream], ignore_index=True)
+    y = np.concatenate([y for _, y in stream])
+    whole = clone(model).fit(rows, y)
+    # the sample is of all rows: only their order differs
+    assert_allclose(model[0].transform(rows), whole[0].transform(rows), atol=1e-9)
+    assert_allclose(model.predict_proba(stream), model.predict_proba(rows), atol=1e-12)
+    assert_allclose(model[-1].coef_, whole[-1].coef_, atol=1e-4)
+    assert model.score(stream) == model.score(rows, y) > 0.7
+    bochner.save(model, tmp_path / "model.bochner")
+    assert bochner.load(tmp_path / "model.bochner").score(stream) == model.score(
+        rows, y
+    )
+    model[0].set_output(transform="pandas")
+    assert model.fit(stream).score(stream) == model.score(rows, y)
+    again = pickle.loads(pickle.dumps(clone(model).fit(stream)))
+    assert again.score(stream) == model.score(rows, y)
+
+
+def test_tables_of_streams_see_rows_of_all_blocks(monkeypatch):
+    """The first block has one category and no number: the others count as much."""
+    monkeypatch.setattr(table_transformer, "SAMPLE_ROWS", 60)
+    n = 400
+    frame = pandas.DataFrame(
+        {
+            "city": np.repeat(["Ulm", "Bonn", "Kiel", "Jena"], n // 4),
+            "rooms": np.where(np.arange(n) < n // 4, np.nan, np.arange(n)),
+        }
+    )
+    stream = bochner.blocks(frame, rows=n // 4)
+    columns = for_table(stream)
+    assert kinds(columns) == {"city": "categories", "rooms": "numbers"}
+    codes = columns.fit(stream)["categories"][-1]
+    assert list(codes.categories_[0]) == ["Bonn", "Jena", "Kiel", "Ulm"]
+    mean = columns["numbers"][-1].mean_[0]
+    # the gaps are filled in with a median near 250: 60 rows tell the mean to
+    # 5 standard deviations, each 87 / √60 of the numbers
+    assert abs(mean - 250) < 5 * 87 / np.sqrt(60)
+    w = np.where(frame["city"] == "Bonn", 0.0, 1.0)
+    weighed = bochner.blocks(frame, weight=w, rows=n // 4)
+    assert "Bonn" not in columns.fit(weighed)["categories"][-1].categories_[0]
+
+
+def test_pipelines_of_tables_take_dask_frames():
+    dask = pytest.importorskip("dask")
+    dd = pytest.importorskip("dask.dataframe")
+    frame = frames()["pandas"].assign(answer=ANSWERS)
+    with dask.config.set({"dataframe.convert-string": False}):
+        lazy = dd.from_pandas(frame, npartitions=4)
+    columns = for_table(lazy, drop=["answer"], **CODES)
+    assert kinds(columns) == homes.KINDS
+    for output in ("default", "pandas"):
+        columns.set_output(transform=output)
+        model = Pipeline([("columns", columns), ("model", learner())])
+        model.fit(lazy, lazy["answer"])
+        whole = clone(model).fit(frame, ANSWERS)
+        found = model.predict_proba(lazy).compute()
+        assert_allclose(found, whole.predict_proba(frame), atol=1e-4)
+        assert model.score(lazy, lazy["answer"]) == whole.score(frame, ANSWERS)
+    some = lazy[lazy["rooms"] > 100]  # none
+    assert model[0].transform(some).compute().shape == (0, model[-1].n_features_in_)
+
+
+def test_samples_of_dask_frames_are_small(monkeypatch):
+    dd = pytest.importorskip("dask.dataframe")
+    monkeypatch.setattr(table_transformer, "SAMPLE_ROWS", 40)
+    frame = pandas.DataFrame({"a": np.arange(1000.0), "b": ["x", "y"] * 500})
+    rows = table_transformer.rows_in_memory(dd.from_pandas(frame, npartitions=7))
+    assert len(rows) == 40 and list(rows.columns) == ["a", "b"]
+    assert len(np.unique(rows["a"])) == 40
+    assert abs(rows["a"].mean() - 499.5) < 5 * 1000 / np.sqrt(12 * 40)
+
+
+def test_steps_that_read_all_rows_name_the_way_out(files):
+    numbers = {"target": "answer", "columns": ["rooms", "postal code"]}
+    stream = bochner.blocks(files, **numbers).transformed(np.nan_to_num)
+    scaled = make_pipeline(StandardScaler(), learner())
+    way_out = r"KernelRegressor\(features=make_pipeline\(.*for_table.*transformed"
+    with pytest.raises(TypeError, match=way_out):
+        scaled.fit(stream)
+    with pytest.raises(TypeError, match=way_out):
+        ColumnTransformer([("numbers", StandardScaler(), [0])]).fit(stream)
+    # and the ways out lead somewhere
+    rows, y = next(iter(stream))
+    scaled.fit(rows, y)
+    found = scaled[-1].predict(stream.transformed(scaled[0].transform))
+    assert len(found) == len(ANSWERS)
+    inside = make_pipeline(StandardScaler(), methods.rff(32, random_state=0))
+    model = KernelClassifier(inside, alpha=1.0).fit(stream)
+    assert_allclose(model.features_[0].mean_, rows.mean(axis=0))  # of the first block
+    assert len(model.predict(stream)) == len(ANSWERS)
+
+
+@pytest.mark.parametrize("form", ["frame", "stream", "dask"])
+def test_text_that_is_not_encoded_is_named(form, files):
+    frame = frames()["pandas"][["rooms", "city"]].fillna({"rooms": 3})
+    given, y = frame, ANSWERS
+    if form == "stream":
+        given, y = bochner.blocks(files, target="answer", frames=True), None
+    elif form == "dask":
+        dd = pytest.importorskip("dask.dataframe")
+        given = dd.from_pandas(frame, npartitions=3)
+    way_out = r"KernelClassifier: column '.*' of X holds text .*preprocessing.for_table"
+    with pytest.raises(ValueError, match=way_out):
+        learner().fit(given, y)
+    if form == "frame":
+        with pytest.raises(ValueError, match=r"RandomFeatures: column 'city' of X"):
+            methods.rff(8).fit(frame)
+        with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+            learner().fit(frame[["rooms"]], ANSWERS[:5])
+
+
+def test_streams_that_for_table_cannot_take(files):
+    arrays = bochner.blocks(files, target="answer", columns=["rooms"])
+    with pytest.raises(TypeError, match=r"blocks of this stream are arrays.*frames=Tr"):
+        for_table(arrays)
+    da = pytest.importorskip("dask.array")
+    with pytest.raises(TypeError, match="Dask array, which has no names"):
+        for_table(da.ones((4, 2)))
+    stream = bochner.blocks(files, target="answer", frames=True)
+    once = bochner.blocks(iter(list(stream)))
+    with pytest.raises(ValueError, match="can be walked only once"):
+        Pipeline([("columns", for_table(stream)), ("model", learner())]).fit(once)
 
 
 def test_readers_are_saved_by_themselves(tmp_path):

@@ -100,7 +100,7 @@ class Picky(Projection):
 
 def test_missing_capability_names_a_way_out():
     law = kernels.Laplacian(1.0).spectral_law()
-    with pytest.raises(TypeError, match=r"Picky needs radii .* use projection='dense'"):
+    with pytest.raises(ValueError, match=r"Picky needs radii .* use .*='dense'"):
         Picky().sample(law, 2, 2, Stream(0))
 
 

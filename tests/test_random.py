@@ -1,11 +1,13 @@
 """Streams: reproducible, independent by role, prefixes of one another."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 from scipy import stats
 
-from bochner._random import Stream, as_stream
+from bochner._random import PERMUTED, Stream, as_stream, earliest
 from checks import ALPHA
 
 
@@ -61,6 +63,62 @@ def test_subset():
     subset = Stream(0).subset(100, 10)
     assert len(set(subset)) == 10 and (np.diff(subset) > 0).all()
     assert_array_equal(Stream(0).subset(5, 10), np.arange(5))
+
+
+def test_a_few_of_a_permutation():
+    whole = Stream(0).permutation(5000)
+    assert_array_equal(Stream(0).permutation(5000, 70), whole[:70])
+    assert_array_equal(Stream(0).subset(5000, 70), np.sort(whole[:70]))
+    assert_array_equal(np.sort(Stream(0).permutation(9, 12)), np.arange(9))
+    assert len(Stream(0).permutation(5000, 0)) == 0
+
+
+def test_a_few_of_very_many(global_seed):
+    n, k = 10**12, 20_000
+    tracemalloc.start()
+    drawn = Stream(global_seed).permutation(n, k)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 100 * k, "a few numbers for each that is drawn"
+    assert len(set(drawn)) == k and drawn.min() >= 0 and drawn.max() < n
+    assert_array_equal(Stream(global_seed).permutation(n, k // 2), drawn[: k // 2])
+    assert_array_equal(Stream(global_seed).subset(n, k), np.sort(drawn))
+    assert stats.kstest(drawn / n, "uniform").pvalue > ALPHA
+    early = stats.ks_2samp(drawn[: k // 2], drawn[k // 2 :])
+    assert early.pvalue > ALPHA, "in random order"
+
+
+def test_numbers_that_are_drawn_twice_are_drawn_again():
+    n = PERMUTED + 8  # the densest draw without a permutation
+    drawn = Stream(0).permutation(n, PERMUTED // 8)
+    assert len(np.unique(drawn)) == PERMUTED // 8
+    assert len(np.unique(Stream(0).permutation(n, n // 2))) == n // 2
+
+
+@pytest.mark.parametrize("start", [0, 1, 3, 4, 17, 1000])
+def test_a_stream_from_a_later_word_on(start):
+    words = Stream(3).child("race").words(1100)
+    assert_array_equal(
+        Stream(3).child("race").after(start).words(100), words[start : start + 100]
+    )
+
+
+def test_arrivals_of_parts_are_parts_of_all(global_seed):
+    weight = np.random.default_rng(0).random(999) + 0.1
+    whole = Stream(global_seed).arrivals(weight)
+    parts = [
+        Stream(global_seed).arrivals(weight[i : i + 70], i) for i in range(0, 999, 70)
+    ]
+    assert_array_equal(np.concatenate(parts), whole)
+    # exponential with the weight for its rate
+    assert stats.kstest(whole * weight, "expon").pvalue > ALPHA
+
+
+def test_earliest():
+    times = np.array([3.0, 1.0, 2.0, 1.0, 0.0, 1.0])
+    for k in range(8):
+        wanted = np.argsort(times, kind="stable")[:k]
+        assert_array_equal(earliest(times, k), wanted)
 
 
 def test_as_stream():

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from scipy.stats import binom
 from sklearn.datasets import make_moons
+from sklearn.ensemble import HistGradientBoostingClassifier
 
-from bochner import recommend
-from bochner.comparison.contenders import Contender
-from bochner.comparison.data import Given
+from bochner import datasets, recommend
+from bochner.comparison.contenders import Contender, default_contender
+from bochner.comparison.data import Given, prepared
 from bochner.comparison.results import METHOD
 from bochner.comparison.setting import Split
 from bochner.recommend.judging import accuracy_interval, r2_interval
 from bochner.recommend.recommend import recommend_rows
-from bochner.recommend.results import Recommendation, Trial
+from bochner.recommend.results import Interval, Recommendation, Trial
 from bochner.recommend.search import FINALISTS, Search
 from bochner.recommend.space import Line, all_contenders, default_sizes, lines
 from bochner.recommend.targets import Target
@@ -62,6 +65,60 @@ def test_what_was_tried_is_told(best):
     assert any(t.kept for t in first) and not all(t.kept for t in first)
     assert best.n_judged == pytest.approx(len(Y) / 5, abs=1)
     assert best.to_dict()["choice"]["name"] == best.choice.name
+
+
+@pytest.fixture(scope="module")
+def digits() -> Recommendation:
+    rows = datasets.load("digits")
+    return recommend(rows.X_train, rows.y_train, methods=["sorf"], sizes=[32])
+
+
+def test_the_default_learner_takes_part(digits):
+    """And is recommended where nothing that was searched is as good."""
+    assert digits.choice == default_contender()
+    last = max(digits.trials, key=lambda trial: trial.n_rows).n_rows
+    scores = {t.contender.name: t.score for t in digits.trials if t.n_rows == last}
+    assert scores["default learner"] == max(scores.values()) > scores["sorf"]
+    names: dict = {}
+    exec(digits.code, names)
+    assert repr(names["model"]) == "KernelClassifier(random_state=0)"
+    assert not digits.standardised
+    assert digits.to_dict()["choice"]["role"] == "default"
+
+
+def test_the_default_learner_has_unscaled_rows():
+    """It is fitted as its code says, whatever scaling the methods share."""
+    scales = X * [1, 1e6]
+    found = recommend(scales, Y, methods=["rff"], sizes=[8])
+    assert found.choice == default_contender() and not found.standardised
+    assert "StandardScaler" not in found.code
+    split, _ = prepared(Given(scales, Y), None, {}, 0)
+    names: dict = {}
+    exec(found.code, names)
+    model = names["model"].fit(split.X_train, split.y_train)
+    assert found.score.value == model.score(split.X_test, split.y_test)
+
+
+def test_a_kernel_error_leaves_the_default_learner_out():
+    found = recommend(X, Y, kernel_error=0.5, **FEW)
+    assert default_contender() not in [trial.contender for trial in found.trials]
+
+
+def test_boosted_trees_are_a_reference_on_the_rows_of_the_choice(digits):
+    rows = datasets.load("digits")
+    split, _ = prepared(Given(rows.X_train, rows.y_train), None, {}, 0)
+    trees = HistGradientBoostingClassifier(random_state=0)
+    trees.fit(split.X_train, split.y_train)
+    assert digits.boosted_trees == trees.score(split.X_test, split.y_test)
+    assert digits.to_dict()["boosted_trees"] == digits.boosted_trees
+    assert digits.trees_lead() is None  # the choice is ahead
+    behind = replace(digits, score=Interval(digits.boosted_trees - 0.031, 0.0, 1.0))
+    assert "ahead by 3.1 points" in behind.trees_lead()
+
+
+def test_sparse_rows_have_no_boosted_trees():
+    found = recommend(sparse.csr_matrix(X), Y, methods=["rff"], sizes=[16])
+    assert found.boosted_trees is None and found.trees_lead() is None
 
 
 def test_cheap_models_are_found_where_they_will_do():

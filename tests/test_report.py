@@ -101,7 +101,7 @@ def test_names_from_data_are_text(pages):
 def test_charts_leave_out_what_they_cannot_show():
     keys = {name: [chart.key for chart in charts(EDGES[name])] for name in EDGES}
     assert keys["whole"] == ["features", "fit", "error", "row"]
-    assert keys["only baselines"] == ["fit", "row"]
+    assert keys["only references"] == ["fit", "row"]
     assert keys["nothing"] == []
     by_key = {chart.key: chart for chart in charts(EDGES["whole"])}
     assert len(by_key["error"].data) == len(NAMES) - 1, "maxout has no such kernel"
@@ -109,26 +109,38 @@ def test_charts_leave_out_what_they_cannot_show():
     assert by_key["features"].layout["xaxis"]["ticktext"][-1] == "4,096"
     assert len(by_key["fit"].data[0]["x"]) == len(EDGES["whole"].front())
     shown = [x for c in charts(EDGES["not numbers"]) for t in c.data for x in t["x"]]
-    assert all(math.isfinite(x) and x > 0 for x in shown)
+    assert shown and all(math.isfinite(x) and x > 0 for x in shown)
 
 
 def test_no_two_contenders_look_alike():
     found = styles(EDGES["every method"])
-    assert len(set(found.values())) == len(found) == 18
-    assert len({style.symbol for style in found.values()}) == 18
+    assert len(set(found.values())) == len(found) == 20
+    assert len({style.symbol for style in found.values()}) == 20
 
 
 def test_finding_says_what_came_out(pages):
     said = finding(EDGES["whole"])
     assert said.startswith("The exact kernel scores best: accuracy 97.56\u00a0%")
     assert "a linear model reaches 88.41\u00a0%" in said
-    assert "within 1 point of that and takes 1.01\u00a0s to fit" in said
-    assert finding(EDGES["no exact"]).startswith("rff with 4,096 features scores best")
+    assert "within 1 point of the best and takes 1.01\u00a0s to fit" in said
+    assert "the default learner reaches 97.31" in said and "ahead" not in said
+    assert finding(EDGES["no exact"]).startswith("The default learner scores best")
+    assert finding(EDGES["one"]).startswith("rff with 256 features scores best")
     assert finding(EDGES["nothing"]) == "Nothing could be measured."
     assert "every contender failed" in pages["nothing"].words
     assert "nan" not in finding(EDGES["not numbers"])
     assert "R² −0.0488" in finding(EDGES["regression"])
     assert [tile.title for tile in tiles(EDGES["one"])] == ["Best feature map"]
+
+
+def test_a_page_where_trees_are_ahead_says_so_first(pages):
+    said = finding(EDGES["trees ahead"])
+    assert said.startswith("Boosted trees score best: accuracy 99.10\u00a0%")
+    assert "Boosted trees are ahead by 1.8 points" in said
+    assert "has 99.1 % against 97.3 % on the same rows" in said
+    assert tiles(EDGES["trees ahead"])[0].title == "Boosted trees"
+    assert "The best of bochner: default learner" in pages["trees ahead"].words
+    assert tiles(EDGES["whole"])[0].title == "Exact kernel"
 
 
 def test_many_classes_are_cut(pages):

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from bochner import methods
-from bochner.reproduce import PAPERS, Cell, Curve, Table, maxout, reproduce
-from bochner.reproduce.cells import draw_slack, rows_slack
-from bochner.reproduce.experiment import Experiment, some_rows
-from bochner.reproduce.page import page
+from papers import PAPERS, Cell, Curve, Table, maxout, reproduce
+from papers.cells import draw_slack, rows_slack
+from papers.experiment import Experiment, some_rows
+from papers.page import page
 
 typer_testing = pytest.importorskip("typer.testing")
 
-from bochner.cli.app import app  # noqa: E402
+from papers.__main__ import app  # noqa: E402
 
 HIGH = Table("toy", "a table <b>", "accuracy, %", x="features")
 LOW = Table("toy", "errors", "error", "lower")
@@ -168,7 +168,7 @@ def test_a_page_of_curves_alone(toy):
 def test_command_line(toy, tmp_path, monkeypatch):
     pytest.importorskip("plotly")
     monkeypatch.chdir(tmp_path)
-    words = ["reproduce", "toy", "--quick", "--json", "c.json", "--report", "p.html"]
+    words = ["toy", "--quick", "--json", "c.json", "--report", "p.html"]
     done = typer_testing.CliRunner().invoke(app, words)
     assert done.exit_code == 0, done.stderr
     assert "a table <b>" in done.stdout and "beaten" in done.stdout
@@ -183,12 +183,12 @@ def test_command_line(toy, tmp_path, monkeypatch):
 def test_an_interrupt_tells_how_to_go_on(toy, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     toy.broken = True
-    done = typer_testing.CliRunner().invoke(app, ["reproduce", "toy"])
+    done = typer_testing.CliRunner().invoke(app, ["toy"])
     assert done.exit_code == 130
     said = " ".join(done.stderr.split())
     assert "3 cells were measured; the next run goes on" in said
     toy.broken = False
-    done = typer_testing.CliRunner().invoke(app, ["reproduce", "toy"])
+    done = typer_testing.CliRunner().invoke(app, ["toy"])
     assert done.exit_code == 0
     assert "1 experiments are those of an earlier run" in " ".join(done.stderr.split())
 
@@ -196,7 +196,7 @@ def test_an_interrupt_tells_how_to_go_on(toy, tmp_path, monkeypatch):
 def test_without_data_it_says_what_to_set(monkeypatch, tmp_path):
     monkeypatch.setenv("BOCHNER_DATA", str(tmp_path))
     monkeypatch.chdir(tmp_path)
-    done = typer_testing.CliRunner().invoke(app, ["reproduce", "giga", "--quick"])
+    done = typer_testing.CliRunner().invoke(app, ["giga", "--quick"])
     assert done.exit_code == 1
     assert "set BOCHNER_DATA to a folder that has" in " ".join(done.stderr.split())
 

@@ -191,6 +191,10 @@ def opened(folder: Path) -> list[str]:
     return [name for name in found if str(folder) in name]
 
 
+class Failed(Exception):
+    """Raised by a walk of the test, and by nothing else."""
+
+
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="no /proc here")
 @pytest.mark.parametrize(
     "name", ["rows.csv", "rows.parquet", "rows.npy", "rows.npz", "rows.svm"]
@@ -222,8 +226,8 @@ def test_files_and_threads_are_given_back(name, tmp_path):
                 if i and walk == "broken off":
                     break
                 if i and walk == "failed":
-                    raise RuntimeError
-        except RuntimeError:
+                    raise Failed
+        except Failed:
             pass
         del given
         gc.collect()

@@ -255,13 +255,11 @@ def test_normalisation_divides_by_the_range():
 
 
 ISOTROPIC_ONLY = ["orthogonal", "sorf", "fastfood"]
+SERVING = "an isotropic kernel, which kernel='laplacian' is not; use .*'auto'"
 BAD = [
-    *[
-        (name, "laplacian", 20, TypeError, "needs radii .* use projection='dense'")
-        for name in ISOTROPIC_ONLY
-    ],
-    ("sorf", kernels.Spherical(1.0), 3, TypeError, "SORF needs multipliers"),
-    ("circulant", kernels.Spherical(1.0), 3, TypeError, "Circulant needs coordinates"),
+    *[(name, "laplacian", 20, ValueError, SERVING) for name in ISOTROPIC_ONLY],
+    ("sorf", kernels.Spherical(1.0), 3, ValueError, "projection='sorf' needs a"),
+    ("circulant", kernels.Spherical(1.0), 3, ValueError, "'circulant' needs a"),
     ("block_diagonal", kernels.Spherical(1.0), 4, ValueError, "at most 3 features"),
     (projections.BlockDiagonal(21), None, 20, ValueError, "at most .* 20; got 21"),
     (projections.BlockDiagonal(0), None, 20, ValueError, "positive integer, got 0"),

@@ -207,21 +207,33 @@ def test_helpers_grow_in_number_and_hold_nothing():
 
 
 def test_an_error_while_submitting_stops_helpers(four_threads, monkeypatch):
-    seen = []
-    submit, calls = _threads._submit, []
+    """The running block is waited for, and no block begins after it."""
+    begun, ended = [], []
+    running, stopping = threading.Event(), threading.Event()
+    submit, wait, submitted = _threads._submit, _threads.Job.wait, []
+
+    def step(rows):
+        begun.append(rows.start)
+        running.set()
+        stopping.wait(10)
+        ended.append(rows.start)
 
     def interrupted(job):
-        calls.append(job)
-        if len(calls) == 2:
+        submitted.append(job)
+        if len(submitted) == 2:
+            assert running.wait(10), "the first helper has begun a block"
             raise KeyboardInterrupt
         submit(job)
 
+    def waited(job):
+        stopping.set()  # the block ends only once its end is waited for
+        return wait(job)
+
     monkeypatch.setattr(_threads, "_submit", interrupted)
+    monkeypatch.setattr(_threads.Job, "wait", waited)
     with pytest.raises(KeyboardInterrupt):
-        _threads.for_row_blocks(lambda: seen.append, 10_000, 8, 10**6)
-    before = len(seen)
-    assert before < 1250
-    assert len(seen) == before
+        _threads.for_row_blocks(lambda: step, 10_000, 8, 10**6)
+    assert ended == begun == [0]
 
 
 def test_block_rows():

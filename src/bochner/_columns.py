@@ -7,14 +7,15 @@ type, on all cores, without ever holding more than the columns asked for.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
 
-from ._distances import as_float64, distances, middle
+from ._distances import as_float64, distances
+from ._ops import Ops, Tensor, Unsupported
+from ._spread import centre_of
 from ._threads import block_rows, for_row_blocks
 from .feature_map import floating_rows, rows_of
 from .kernels import ShiftInvariant
@@ -22,6 +23,9 @@ from .laws import Law
 
 DENSE_LANDMARKS = 1 << 25
 """Entries up to which sparse landmarks are multiplied as a dense matrix."""
+
+DIFFERENCES = 1 << 14
+"""Differences of coordinates that `forward` holds at a time, for each row."""
 
 
 class Columns:
@@ -48,6 +52,10 @@ class Columns:
         """Columns of one cache block of rows, written to `out`."""
         raise NotImplementedError
 
+    def forward(self, ops: Ops, X: Tensor) -> Tensor:
+        """k(x, landmarks) of rows X in the operations of any namespace."""
+        raise NotImplementedError
+
     def astype(self, dtype: Any) -> Self:
         """The same columns computed in another floating type."""
         raise NotImplementedError
@@ -59,7 +67,10 @@ class Distance(Columns):
 
     ‖s(x − l)‖² = ‖s(x − o)‖² + ‖s(l − o)‖² − 2⟨s(x − o), s(l − o)⟩ with an origin o
     amid the landmarks, so that float32 does not cancel. Dense rows take all of it from
-    one product, of [x', ‖x'‖², 1] with [−2l', 1, ‖l'‖²]. O(d m) a row.
+    one product, of [−2x', ‖x'‖², 1] with [l', 1, ‖l'‖²]. O(d m) a row.
+
+    The matrix of those right-hand sides is built at construction, and `landmarks` and
+    `squares` become views of it, so that using the columns changes nothing.
     """
 
     law: Law
@@ -67,6 +78,21 @@ class Distance(Columns):
     squares: np.ndarray  # ‖l'‖², (m,)
     origin: np.ndarray | None  # (d,), None for sparse rows
     scale: np.ndarray  # s: one number, or one per feature
+    _extended: np.ndarray | None = field(init=False, repr=False)  # [l', 1, ‖l'‖²]
+
+    def __post_init__(self) -> None:
+        extended = None
+        if self.law.metric != "cityblock" and not sparse.issparse(self.landmarks):
+            d = self.landmarks.shape[1]
+            ones = np.ones_like(self.squares)
+            extended = np.column_stack([self.landmarks, ones, self.squares])
+            object.__setattr__(self, "landmarks", extended[:, :d])
+            object.__setattr__(self, "squares", extended[:, d + 1])
+        object.__setattr__(self, "_extended", extended)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        parts = self.law, self.landmarks, self.squares, self.origin, self.scale
+        return type(self), parts
 
     @property
     def n_landmarks(self) -> int:  # type: ignore[override]
@@ -85,27 +111,32 @@ class Distance(Columns):
             D = distances(as_float64(self._moved(X)), self.landmarks, self.law.metric)
             out[...] = self.law.characteristic(D)
             return
-        if sparse.issparse(X) or sparse.issparse(self.landmarks):
+        if sparse.issparse(X) or self._extended is None:
             rows = self._moved(X)
             out[...] = _product(rows, self.landmarks)
             out *= -2
             out += _squares(rows)[:, None]
             out += self.squares
         else:
-            np.matmul(self._lifted(X), self._table, out=out)
+            np.matmul(self._extended_rows(X), self._extended.T, out=out)
         np.maximum(out, 0, out=out)  # rounding
         values = self.law.characteristic(out)
         if values is not out:
             out[...] = values
 
-    @cached_property
-    def _table(self) -> np.ndarray:
-        """[−2l', 1, ‖l'‖²] of every landmark, (d + 2, m)."""
-        ones = np.ones_like(self.squares)
-        return np.column_stack([-2 * self.landmarks, ones, self.squares]).T
+    def forward(self, ops: Ops, X: Tensor) -> Tensor:
+        moved = X if self.origin is None else ops.subtract(X, self.origin)
+        moved = ops.multiply(moved, np.broadcast_to(self.scale, self.n_features))
+        sparse_landmarks = sparse.issparse(self.landmarks)
+        landmarks = self.landmarks.toarray() if sparse_landmarks else self.landmarks
+        if self.law.metric == "cityblock":
+            return self.law.forward(ops, _cityblock(ops, moved, landmarks))
+        D = ops.add(ops.matmul(moved, -2 * landmarks.T), ops.sum_squares(moved))
+        D = ops.maximum(ops.add(D, self.squares), 0.0)
+        return self.law.forward(ops, D)
 
-    def _lifted(self, X: np.ndarray) -> np.ndarray:
-        """[x', ‖x'‖², 1] of every row, (b, d + 2)."""
+    def _extended_rows(self, X: np.ndarray) -> np.ndarray:
+        """[−2x', ‖x'‖², 1] of every row, (b, d + 2)."""
         n, d = X.shape
         out = np.empty((n, d + 2), dtype=self.dtype)
         rows = out[:, :d]
@@ -115,6 +146,7 @@ class Distance(Columns):
             np.subtract(X, self.origin, out=rows)
             rows *= self.scale
         out[:, d], out[:, d + 1] = _squares(rows), 1
+        rows *= -2
         return out
 
     def _moved(self, X: Any) -> Any:
@@ -159,6 +191,12 @@ class Function(Columns):
     def evaluate(self, X: Any, out: np.ndarray) -> None:
         out[...] = self.function(X, self.landmarks)
 
+    def forward(self, ops: Ops, X: Tensor) -> Tensor:
+        raise Unsupported(
+            f"columns of {self.function!r} are computed by Python code, which "
+            "cannot be exported; take a kernel of distances, or random features."
+        )
+
     def astype(self, dtype: Any) -> Self:
         return replace(self, landmarks=self.landmarks.astype(dtype, copy=False))
 
@@ -179,6 +217,9 @@ class Precomputed(Columns):
         columns = X[:, self.indices]
         out[...] = columns.toarray() if sparse.issparse(columns) else columns
 
+    def forward(self, ops: Ops, X: Tensor) -> Tensor:
+        return ops.take(X, self.indices)
+
     def astype(self, dtype: Any) -> Self:
         return replace(self, dtype=np.dtype(dtype))
 
@@ -189,7 +230,7 @@ def columns_of(kernel: Any, landmarks: Any) -> Columns:
         return Function(kernel, landmarks)
     law, scale = kernel.unit_law(), np.asarray(kernel.scale, dtype=np.float64)
     rows = as_float64(landmarks)
-    origin = None if sparse.issparse(rows) else middle(rows)
+    origin = None if sparse.issparse(rows) else centre_of(rows)
     if origin is None:
         moved = rows.multiply(np.broadcast_to(scale, rows.shape[1])).tocsr()
         if np.prod(moved.shape) <= DENSE_LANDMARKS:
@@ -198,6 +239,18 @@ def columns_of(kernel: Any, landmarks: Any) -> Columns:
         moved = (rows - origin) * scale
     columns = Distance(law, moved, _squares(moved), origin, scale)
     return columns.astype(landmarks.dtype)
+
+
+def _cityblock(ops: Ops, X: Tensor, landmarks: np.ndarray) -> Tensor:
+    """‖x − l‖₁, (n, m), of some landmarks at a time: all differences are n·m·d."""
+    m, d = landmarks.shape
+    step = max(1, DIFFERENCES // d)
+    rows = ops.expand_dims(X, 1)
+    parts = []
+    for start in range(0, m, step):
+        apart = ops.subtract(rows, landmarks[start : start + step])
+        parts.append(ops.sum_absolute(apart))
+    return ops.concat(parts)
 
 
 def _product(X: Any, Y: Any) -> np.ndarray:

@@ -10,8 +10,10 @@ in float64 up to 2^46; past that the result stays in [−1, 1] and means nothing
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic, overload
+
+from ._compiled import compiled
 
 TURNS = 1 / (2 * np.pi)
 TURNS_TAIL = -9.839338337591243e-18  # 1/2π − TURNS, beyond float64
@@ -29,7 +31,6 @@ D6, D7 = 3.817365633469135, -0.6925067010720717
 # 'contract' lets a·b + c be one instruction; nothing that reorders a sum, so that an
 # element gives the same bits in a vector lane and in the tail of a row.
 CONTRACT = {"fastmath": {"contract"}}
-OPTIONS = {"nogil": True, "cache": True, **CONTRACT}
 
 
 @intrinsic
@@ -80,7 +81,7 @@ def _sine_of_type(q, c):
     return sine
 
 
-@njit(**OPTIONS)
+@compiled(**CONTRACT)
 def take_turns(Z, out):
     """out = Z − 2π·rint(Z/2π), in out's floating type; Z float64, both (n, m)."""
     for i in range(Z.shape[0]):
@@ -91,7 +92,7 @@ def take_turns(Z, out):
             f[j] = r / TURNS
 
 
-@njit(**OPTIONS)
+@compiled(**CONTRACT)
 def cos_phase(Z, biases, scale, out):
     """out = scale · cos(Z + 2π·biases), biases in turns; Z, out (n, m); n·m steps."""
     real = Z.dtype.type
@@ -108,7 +109,7 @@ def cos_phase(Z, biases, scale, out):
             f[j] = _sine(quarter - min(abs(r), reach), scaled)
 
 
-@njit(**OPTIONS)
+@compiled(**CONTRACT)
 def cos_sin(Z, scale, out):
     """out = scale · [cos Z, sin Z]; Z (n, m), out (n, 2m); n·m steps."""
     real = Z.dtype.type
@@ -127,7 +128,7 @@ def cos_sin(Z, scale, out):
             s[j] = np.copysign(one, r) * _sine(min(a, half - a), scaled)
 
 
-@njit(**OPTIONS)
+@compiled(**CONTRACT)
 def cos_sin_phase(Z, biases, out):
     """out = [cos, sin](Z + 2π·biases), biases in turns; Z (n, m), out (n, 2m)."""
     real = Z.dtype.type

@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from ._lazy import drawn_places
 from ._random import Stream
-
-MIDDLE_ROWS = 101
-"""Rows whose median is taken for the middle of all."""
+from ._spread import centre_of, spread_of
 
 
 def distances(X: Any, Y: Any, metric: str) -> np.ndarray:
@@ -34,21 +33,15 @@ def sample_distances(
     The rows depend on X's length alone, so a bandwidth is a function of the data.
     Rows of no weight are left out.
     """
-    present = np.arange(X.shape[0]) if weight is None else np.flatnonzero(weight)
-    rows = present[Stream(0).child("bandwidth").subset(len(present), n_rows)]
+    rows = drawn_places(Stream(0).child("bandwidth"), X.shape[0], n_rows, weight)
     chosen = as_float64(X[rows])
-    centred = chosen if sparse.issparse(chosen) else chosen - middle(chosen)
-    D = distances(centred, centred, metric)
+    varies = spread_of(chosen).deviation > 0
+    if not sparse.issparse(chosen):
+        # columns that are constant to rounding would add that rounding
+        chosen = np.where(varies, chosen - centre_of(chosen), 0.0)
+    D = distances(chosen, chosen, metric) * varies.any()
     np.fill_diagonal(D, 0)
     return D, np.ones(len(rows)) if weight is None else weight[rows]
-
-
-def middle(X: np.ndarray) -> np.ndarray:
-    """A point among the dense rows of X, (d,), whatever outliers are in it.
-
-    Distances are sums of squares: far from zero they cancel, so rows are moved first.
-    """
-    return np.median(X[:MIDDLE_ROWS], axis=0)
 
 
 def as_float64(X: Any) -> Any:

@@ -1,25 +1,40 @@
-"""Rows that are elsewhere: Dask collections, seen through their own methods.
+"""Dask collections as rows that stay where they are.
 
 Maps read little of the rows that they are fitted on: their number, some of them by
 place, their variance. `LazyRows` gives just that of a Dask array, so that nothing else
-moves. Learners have `execution/dask.py`.
+moves. The client holds the rows that it asked for and a few numbers per chunk, never an
+array of one entry per row: weights, too, stay in the chunks, and a place among the rows
+of positive weight is a chunk and a rank in it. Learners have `execution/dask.py`.
 """
 
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array
 
+from ._chunk_tasks import (
+    array_places,
+    entry_spread,
+    first_arrivals,
+    merged_arrivals,
+    taken_rows,
+    weight_range,
+)
 from ._random import Stream
-from ._validation import FLOATS
+from ._validation import FLOATS, check_weight_range
 
 FETCHED_ROWS = 50_000
-"""Rows of a collection that are fetched for what needs rows at hand."""
+"""Rows of a collection that are fetched for what needs rows in memory."""
+
+FAN_IN = 8
+"""Results of chunks that one task merges."""
 
 
 def is_lazy(X: Any) -> bool:
@@ -35,10 +50,65 @@ def is_stream(X: Any) -> bool:
 def as_array(X: Any) -> Any:
     """A Dask collection as an array of known row counts, all columns in one chunk."""
     if hasattr(X, "to_dask_array"):
-        X = X.to_dask_array(lengths=True)
+        with warnings.catch_warnings():  # text as objects is what is wanted
+            warnings.filterwarnings("ignore", message="Dask currently has limited")
+            X = X.to_dask_array(lengths=True)
     elif np.isnan(X.shape[0]):
         X = X.compute_chunk_sizes()
     return X.rechunk({1: -1}) if X.ndim == 2 else X
+
+
+def alongside(owner: str, name: str, values: Any, array: Any) -> Any:
+    """Values of the rows of a Dask array as a Dask array in the same chunks."""
+    import dask.array as da  # where the array comes from, it is installed
+
+    if np.ndim(values) == 0:
+        return da.full(array.shape[0], values, chunks=(array.chunks[0],))
+    if is_lazy(values):
+        values = as_array(values)
+    else:
+        values = da.from_array(np.asarray(values), chunks=-1)
+    if values.shape[0] != array.shape[0]:
+        raise ValueError(
+            f"{owner}: X has {array.shape[0]} rows and {name} has {values.shape[0]}."
+        )
+    return values.rechunk({0: array.chunks[0]})
+
+
+def tree_reduced(parts: list[Any], merge: Callable[[list[Any]], Any]) -> Any:
+    """One delayed result of merging those of many tasks, few at a time."""
+    from dask import delayed
+
+    merging = delayed(merge, pure=False)
+    while len(parts) > 1:
+        groups = range(0, len(parts), FAN_IN)
+        parts = [merging(parts[i : i + FAN_IN]) for i in groups]
+    return parts[0]
+
+
+@dataclass(frozen=True)
+class Counted:
+    """Which rows of a Dask array count: those of positive weight."""
+
+    weight: Any  # Dask array of (n,), in the chunks of the rows
+    counts: np.ndarray  # of positive weights in each chunk
+
+    @classmethod
+    def of(cls, owner: str, weight: Any, array: Any) -> Counted:
+        """From one number ≥ 0 per row of an array, not all zero; one pass over them."""
+        from dask import compute, delayed
+
+        weight = alongside(owner, "sample_weight", weight, array)
+        if weight.ndim != 1:
+            raise ValueError(
+                f"{owner}: sample_weight must have one entry for each of the "
+                f"{array.shape[0]} rows; got shape {weight.shape}."
+            )
+        look = delayed(weight_range, pure=False)
+        chunks = compute(*map(look, weight.to_delayed()))
+        least, largest, counts = np.array(chunks).reshape(-1, 3).T
+        check_weight_range(owner, least.min(initial=0), largest.max(initial=0))
+        return cls(weight, counts.astype(np.int64))
 
 
 class LazyRows:
@@ -48,8 +118,8 @@ class LazyRows:
     ----------
     array : Dask array
         As `as_array` gives it; chunks may be CSR matrices.
-    index : array of int, optional
-        The places that count, where not all do.
+    counted : Counted, optional
+        The rows that count, where not all do; n is their number, places are theirs.
     convert : callable, optional
         Applied to values that are fetched.
     """
@@ -57,12 +127,14 @@ class LazyRows:
     def __init__(
         self,
         array: Any,
-        index: np.ndarray | None = None,
+        counted: Counted | None = None,
         convert: Callable[[Any], Any] | None = None,
     ) -> None:
-        self.array, self._index, self._convert = array, index, convert
-        n = array.shape[0] if index is None else len(index)
-        self.shape = (n, *array.shape[1:])
+        self.array, self.counted, self._convert = array, counted, convert
+        lengths = np.array(array.chunks[0], dtype=np.int64)
+        self.counts = lengths if counted is None else counted.counts
+        self.starts = np.cumsum(self.counts) - self.counts
+        self.shape = (int(self.counts.sum()), *array.shape[1:])
         kept = array.dtype in FLOATS or array.ndim == 1
         self.dtype = array.dtype if kept else np.dtype(np.float64)
         self.ndim = array.ndim
@@ -70,55 +142,123 @@ class LazyRows:
     def __len__(self) -> int:
         return self.shape[0]
 
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        raise TypeError("rows of a Dask collection stay there; index those you need.")
+
     def __getitem__(self, places: Any) -> Any:
-        """The rows at places in any order, or of a slice, at hand and validated."""
+        """The rows at places in any order, or of a slice, in memory and validated."""
         if isinstance(places, slice):
             places = np.arange(*places.indices(len(self)))
-        if self._index is not None:
-            places = self._index[places]
         order, back = np.unique(places, return_inverse=True)
-        rows = self.array[order].compute()
+        rows = _stacked(self._per_chunk(taken_rows, self.chunks, order))
         if self.ndim == 2:
             rows = check_array(rows, accept_sparse="csr", dtype=FLOATS, input_name="X")
         rows = rows if np.array_equal(order, places) else rows[back]
         return rows if self._convert is None else self._convert(rows)
 
+    @functools.cached_property
+    def chunks(self) -> list[Any]:
+        """The chunks of the array, delayed."""
+        return list(self.array.to_delayed().ravel())
+
+    def index(self, places: np.ndarray) -> np.ndarray:
+        """Places in the array from places among the rows that count."""
+        if self.counted is None:
+            return places
+        lengths = np.array(self.array.chunks[0], dtype=np.int64)
+        order, back = np.unique(places, return_inverse=True)
+        starts = list(np.cumsum(lengths) - lengths)
+        return np.concatenate(self._per_chunk(array_places, starts, order))[back]
+
     def converted(self, convert: Callable[[Any], Any]) -> LazyRows:
         """The same, with values converted when they are fetched."""
-        return LazyRows(self.array, self._index, convert)
+        return LazyRows(self.array, self.counted, convert)
+
+    def weighted(self, owner: str, weight: Any) -> tuple[LazyRows, LazyWeights | None]:
+        """The rows of positive weight, and their weights.
+
+        `weight` has an entry for each row of the array, or is what this returned.
+        """
+        if weight is None or isinstance(weight, LazyWeights):
+            return self, weight
+        counted = Counted.of(owner, weight, self.array)
+        return LazyRows(self.array, counted, self._convert), LazyWeights(counted)
+
+    def targets(self, owner: str, values: Any) -> Any:
+        """Targets of these rows, from those of all rows of the array."""
+        if values is None or isinstance(values, LazyRows):
+            return values
+        return LazyRows(alongside(owner, "y", values, self.array), self.counted)
 
     def sample(self, n_rows: int = FETCHED_ROWS) -> tuple[Any, np.ndarray]:
         """Some rows at random places, and the places."""
         places = Stream(0).child("lazy").subset(len(self), n_rows)
         return self[places], places
 
-    def spread(self, weight: np.ndarray | None) -> tuple[float, float]:
+    def spread(self, weight: LazyWeights | None) -> tuple[float, float]:
         """Mean and mean squared deviation of all entries, a pass over the chunks."""
-        chunks = self.array.chunks[0]
-        w = self._weights(weight)
-        starts = np.append(0, np.cumsum(chunks))
-        parts = self.array.map_blocks(
-            _chunk_spread,
-            w,
-            starts,
-            dtype=np.float64,
-            chunks=((1,) * len(chunks), (3,)),
-            meta=np.empty((0, 0)),
-        ).compute()
-        size, means, squares = parts.T
+        from dask import compute, delayed
+
+        look = delayed(entry_spread, pure=False)
+        equal = weight is None
+        parts = compute(
+            *(look(self.chunks[i], self._weight(i), equal) for i in self._filled)
+        )
+        size, means, squares = np.array(parts).T
         if not np.isfinite(parts).all():
             raise ValueError("Input X contains NaN or infinity.")
         mean = size @ means / size.sum()
         squares = squares.sum() + size @ (means - mean) ** 2
         return float(mean), float(squares / size.sum())
 
-    def _weights(self, weight: np.ndarray | None) -> np.ndarray | None:
-        """One for every row of the array, none for those that do not count."""
-        if self._index is None:
-            return weight
-        full = np.zeros(self.array.shape[0])
-        full[self._index] = 1.0 if weight is None else weight
-        return full
+    @property
+    def _filled(self) -> np.ndarray:
+        """The chunks that have rows."""
+        return np.flatnonzero(self.counts)
+
+    @functools.cached_property
+    def _weights(self) -> list[Any] | None:
+        return None if self.counted is None else list(self.counted.weight.to_delayed())
+
+    def _weight(self, i: int) -> Any:
+        """The weights of a chunk, delayed; None where all rows count."""
+        return None if self._weights is None else self._weights[i]
+
+    def _per_chunk(
+        self, function: Callable[..., Any], chunks: list[Any], order: np.ndarray
+    ) -> tuple[Any, ...]:
+        """What a function of a chunk, its weights and ranks in it gives, in order."""
+        from dask import compute, delayed
+
+        ends = self.starts + self.counts
+        # without any place: no rows of the first chunk, for their type and width
+        owners = np.searchsorted(ends, order, side="right") if len(order) else [0]
+        touched, first = np.unique(owners, return_index=True)
+        task, tasks = delayed(function, pure=False), []
+        for i, places in zip(touched, np.split(order, first[1:]), strict=True):
+            complete = self.counts[i] == self.array.chunks[0][i]
+            weight = None if complete else self._weight(i)
+            tasks.append(task(chunks[i], weight, places - self.starts[i]))
+        return compute(*tasks)
+
+
+class LazyWeights(LazyRows):
+    """Positive weights of the rows that count."""
+
+    def __init__(self, counted: Counted) -> None:
+        as_float64 = functools.partial(np.asarray, dtype=np.float64)
+        super().__init__(counted.weight, counted, as_float64)
+
+    def race(self, stream: Stream, k: int) -> np.ndarray:
+        """The first k places in a random order, the heavier the earlier, int64.
+
+        That of `Stream.arrivals` on all weights: chunks find their own first k.
+        """
+        from dask import compute, delayed
+
+        race = delayed(first_arrivals, pure=False)
+        parts = [race(self.chunks[i], stream, self.starts[i], k) for i in self._filled]
+        return compute(tree_reduced(parts, functools.partial(merged_arrivals, k)))[0][1]
 
 
 def fetched(values: Any, places: np.ndarray) -> Any:
@@ -129,6 +269,21 @@ def fetched(values: Any, places: np.ndarray) -> Any:
     return values[places] if lazy else np.asarray(values)[places]
 
 
+def drawn_places(stream: Stream, n: int, k: int, weight: Any = None) -> np.ndarray:
+    """At most k places of n rows, of those that weigh something, in order."""
+    present = counted_places(weight)
+    if present is None:
+        return stream.subset(n, k)
+    return present[stream.subset(len(present), k)]
+
+
+def counted_places(weight: Any) -> np.ndarray | None:
+    """The places of positive weights in memory; None where all rows count."""
+    if weight is None or isinstance(weight, LazyWeights):  # lazy rows all count
+        return None
+    return np.flatnonzero(weight)
+
+
 def at_hand(X: Any, y: Any = None) -> tuple[Any, Any]:
     """Rows and targets; of lazy ones a sample."""
     if not isinstance(X, LazyRows):
@@ -137,35 +292,18 @@ def at_hand(X: Any, y: Any = None) -> tuple[Any, Any]:
     return rows, None if y is None else fetched(y, places)
 
 
-def _chunk_spread(
-    X: Any, weight: Any, starts: np.ndarray, block_info: Any = None
-) -> np.ndarray:
-    """Σw, mean and Σw(x − mean)² over the entries of a chunk, (1, 3)."""
-    n, d = X.shape
-    i = block_info[0]["chunk-location"][0]
-    w = np.ones(n) if weight is None else weight[starts[i] : starts[i + 1]]
-    size = d * w.sum()
-    if size == 0:
-        return np.zeros((1, 3))
-    if sparse.issparse(X):
-        X = X.tocsr()
-        each = np.repeat(w, np.diff(X.indptr))
-        values = X.data.astype(np.float64)
-        mean = each @ values / size
-        squares = each @ (values - mean) ** 2 + (size - each.sum()) * mean**2
-    else:
-        X = X.astype(np.float64, copy=False)
-        with np.errstate(invalid="ignore"):  # the caller looks at what comes out
-            mean = w @ X.sum(axis=1) / size
-            squares = w @ ((X - mean) ** 2).sum(axis=1)
-    return np.array([[size, mean, squares]])
+def _stacked(parts: tuple[Any, ...]) -> Any:
+    if any(map(sparse.issparse, parts)):
+        return sparse.vstack(parts, "csr")
+    return np.concatenate(parts)
 
 
 def over_chunks(method: Callable) -> Callable:
     """A method of rows that maps over the chunks of a Dask collection, lazily.
 
-    What comes out is found by asking for one row of zeros. A stream of blocks is walked
-    at once, and what comes out of them put together.
+    The shape of the results is that of the result for one row of zeros. A stream of
+    blocks is walked immediately; the results have one entry per row of the stream, in
+    order, whatever the rows weigh.
     """
 
     @functools.wraps(method)
@@ -174,7 +312,7 @@ def over_chunks(method: Callable) -> Callable:
             return _mapped(functools.partial(method, self), X, args, kwargs)
         if is_stream(X):
             given = functools.partial(method, self)
-            return _joined([_of_block(given, b, args, kwargs) for b in X.weighing()])
+            return _joined([_of_block(given, b, args, kwargs) for b in X.with_rows()])
         return method(self, X, *args, **kwargs)
 
     return call
@@ -182,7 +320,7 @@ def over_chunks(method: Callable) -> Callable:
 
 def _of_block(function: Callable, block: Any, args: tuple, kwargs: dict) -> Any:
     try:
-        return function(block.X, *args, **kwargs)
+        return function(block.rows, *args, **kwargs)
     except ValueError as error:
         raise ValueError(f"{block.place}: {error}") from error
 
@@ -207,6 +345,14 @@ def _mapped(function: Callable, X: Any, args: tuple, kwargs: dict) -> Any:
     if isinstance(first, tuple):  # a collection each; together they cost twice
         return tuple(_chunkwise(X, node, f, i) for i, f in enumerate(first))
     return _chunkwise(X, node, first, None)
+
+
+def over_partitions(function: Callable, X: Any, n_columns: int) -> Any:
+    """A lazy Dask array of `function` of a Dask frame's partitions, in float64."""
+    from dask import delayed
+
+    node = delayed(functools.partial(_called, function, (), {}), traverse=False)
+    return _partitionwise(X, node, np.empty((0, n_columns)), None)
 
 
 def _one_row(X: Any) -> Any:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-OPTIONS = {"nogil": True, "cache": True}
+from ._compiled import compiled
 
 BYTE_RUN = 128
 """Codes compared at a time: their count fits a byte, the narrowest lane."""
 
 
-@njit(**OPTIONS)
+@compiled()
 def pool_max(Z, members, out):
     """out_u = max over u's members of Z; members (q, m), n·m·q steps."""
     q, m = members.shape
@@ -26,7 +25,7 @@ def pool_max(Z, members, out):
                 f[u] = max(f[u], z[np.uintp(member[u])])
 
 
-@njit(**OPTIONS)
+@compiled()
 def equal_codes(A, B, out):
     """out_ij = how many of the m codes of A's row i and B's row j are equal; n·n'·m."""
     m = A.shape[1]

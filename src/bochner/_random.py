@@ -20,8 +20,12 @@ import numpy as np
 from scipy.special import ndtri
 from sklearn.utils import check_random_state
 
-MANY = 1 << 24
-"""Numbers of which a few are drawn without a word for each."""
+PERMUTED = 1 << 20
+"""Numbers up to which all are permuted where some of them are drawn."""
+
+SPARSE = 8
+"""Where n ≥ SPARSE · k, draws are with replacement and the few equal ones drawn again:
+no array of all numbers is needed."""
 
 
 class Stream:
@@ -77,28 +81,52 @@ class Stream:
         """−1 or +1 with equal probability, float64."""
         return 1.0 - 2.0 * (self.words(*shape) >> np.uint64(63))
 
-    def permutation(self, n: int) -> np.ndarray:
-        """A uniform permutation of range(n), int64."""
-        return np.argsort(self.words(n), kind="stable")
+    def permutation(self, n: int, k: int | None = None) -> np.ndarray:
+        """A uniform permutation of range(n), or k of its numbers in random order.
+
+        Up to 2²⁰ numbers those are the first k of the permutation; of more, k numbers
+        take O(k) time and memory.
+        """
+        if k is None or n <= PERMUTED or SPARSE * k >= n:
+            return earliest(self.words(n), n if k is None else min(k, n))
+        drawn = self._remainders(k + k // SPARSE, n)
+        while True:
+            first = np.sort(np.unique(drawn, return_index=True)[1])[:k]
+            if len(first) == k:
+                return drawn[first]
+            drawn = np.concatenate([drawn, self._remainders(k, n)])
 
     def subset(self, n: int, k: int) -> np.ndarray:
         """min(n, k) distinct numbers of range(n), uniform and in order, int64."""
-        if k >= n:
-            return np.arange(n)
-        if n > MANY and k < n // 64:
-            return self._sparse_subset(n, k)
-        return np.sort(np.argpartition(self.words(n), k)[:k])
+        return np.arange(n) if k >= n else np.sort(self.permutation(n, k))
 
-    def _sparse_subset(self, n: int, k: int) -> np.ndarray:
-        """A few of very many, in O(k) memory: drawn until k of them differ."""
-        drawn, size = np.empty(0, dtype=np.uint64), k
-        while len(drawn) < k:
-            size += k
-            # the remainder of a 64-bit word is uniform to n/2⁶⁴
-            words = self.words(size) % np.uint64(n)
-            first = np.sort(np.unique(words, return_index=True)[1])[:k]
-            drawn = words[first]
-        return np.sort(drawn.astype(np.int64))
+    def _remainders(self, k: int, n: int) -> np.ndarray:
+        """k numbers of range(n), uniform to n/2⁶⁴, int64."""
+        return (self.words(k) % np.uint64(n)).astype(np.int64)
+
+    def after(self, n_words: int) -> Stream:
+        """This stream as it is after its first n_words words, which are not drawn."""
+        later = Stream(self._entropy, self._path)
+        later._bits.advance(n_words // 4)  # Philox makes four words at a time
+        later.words(n_words % 4)
+        return later
+
+    def arrivals(self, weight: np.ndarray, start: int = 0) -> np.ndarray:
+        """Exponential arrival times of the places from `start` on, float64.
+
+        Time i is −log(U)/w with the stream's i-th word for U: the first m to arrive are
+        m draws without replacement in proportion to the weights. The times of a part of
+        the places are that part of the times of all.
+        """
+        return -np.log(self.after(start).uniform(len(weight))) / weight
+
+
+def earliest(times: np.ndarray, k: int) -> np.ndarray:
+    """The places of the k least entries, in their order, equal ones by place; int64."""
+    if k >= len(times):
+        return np.argsort(times, kind="stable")
+    places = np.flatnonzero(times <= np.partition(times, k)[k])
+    return places[np.argsort(times[places], kind="stable")][:k]
 
 
 def as_stream(random_state: Any) -> Stream:

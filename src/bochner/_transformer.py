@@ -7,17 +7,21 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn import get_config
 from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
 )
-from sklearn.utils import assert_all_finite
+from sklearn.utils import check_array, check_X_y
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._lazy import LazyRows, as_array, at_hand, is_lazy, is_stream, over_chunks
-from ._validation import FLOAT_NAMES, FLOATS, check_choice
+from ._names import NamedRows, in_order, remember_names, text_refused
+from ._ops import Ops, Tensor
+from ._spread import warn_of_resolution
+from ._validation import FLOAT_NAMES, FLOATS, check_choice, check_weight
 from .feature_map import all_finite, inner_products
 from .kernels import KERNELS, Kernel
 from .nonlinearities import Nonlinearity
@@ -26,31 +30,89 @@ from .nonlinearities import Nonlinearity
 def checked_rows(
     owner: Any, X: Any, y: Any = None, *, reset: bool, **checks: Any
 ) -> Any:
-    """X, or X and y, validated: dense or CSR, float32 or float64, finite."""
+    """X, or X and y, validated: dense or CSR, float32 or float64, finite.
+
+    Columns that have names are put in the order of the fit as `_names` describes.
+    """
     given = {} if y is None else {"y": y, **checks}
-    out = validate_data(
-        owner,
-        X,
-        accept_sparse="csr",
-        dtype=FLOATS,
-        ensure_all_finite=False,  # all cores look, below
-        reset=reset,
+    checks = {
+        "accept_sparse": "csr",
+        "dtype": FLOATS,
+        "ensure_all_finite": False,  # all cores look, below
         **given,
-    )
+    }
+    if not reset:
+        X = in_order(owner, X)
+    rows = X.X if isinstance(X, NamedRows) else X
+    with text_refused(owner, rows):
+        if rows is not X and not reset and hasattr(owner, "feature_names_in_"):
+            # names agree, but an array does not show that to `validate_data`
+            check = check_array if y is None else check_X_y
+            out = check(rows, estimator=owner, **checks)
+        else:
+            out = validate_data(owner, rows, reset=reset, **checks)
+    if reset:
+        remember_names(owner, X)
     rows = out if y is None else out[0]
     if not (get_config()["assume_finite"] or all_finite(rows)):
-        assert_all_finite(rows, estimator_name=type(owner).__name__, input_name="X")
+        raise _not_finite(owner, rows)
+    if reset:
+        warn_of_resolution(rows)
     return out
+
+
+def _not_finite(owner: Any, X: Any) -> ValueError:
+    """What rows X hold that is no number, how often, where first, and the way out."""
+    numbers = X.data if sparse.issparse(X) else X
+    missing = np.isnan(numbers)
+    infinite = not missing.any()
+    odd = np.isinf(numbers) if infinite else missing
+    place = int(odd.ravel().argmax())
+    row, column = divmod(place, X.shape[1])
+    if sparse.issparse(X):
+        row = int(np.searchsorted(X.indptr, place, side="right")) - 1
+        column = int(X.indices[place])
+    names = getattr(owner, "feature_names_in_", None)
+    where = f"column {column}" if names is None else f"column {names[column]!r}"
+    what = "NaN"
+    way_out = (
+        "fill missing values in first, by sklearn.impute.SimpleImputer in a Pipeline, "
+        "or by bochner.preprocessing.for_table for a data frame"
+    )
+    if infinite:
+        what = f"infinity or a value too large for {X.dtype}"
+        way_out = "replace such values, or scale the data"
+    return ValueError(
+        f"Input X contains {what}: {np.count_nonzero(odd)} of {X.shape[0]} × "
+        f"{X.shape[1]} entries, the first in row {row}, {where}. "
+        f"{type(owner).__name__} takes finite numbers; {way_out}."
+    )
+
+
+def set_columns(owner: Any, X: Any) -> None:
+    """Number and names of the columns of a Dask collection, as a fit keeps them."""
+    like = X._meta if hasattr(X, "columns") else np.empty((0, X.shape[1]))
+    validate_data(owner, like, reset=True, skip_check_array=True)
+    remember_names(owner, like)
 
 
 class RowTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """What transformers of dense or CSR rows share: validation, names and tags."""
 
+    def forward(self, ops: Ops, X: Tensor) -> Tensor:
+        """What `transform` gives for rows X, in the operations of any namespace."""
+        raise NotImplementedError
+
+    def outputs(self, ops: Ops, X: Tensor) -> dict[str, Tensor]:
+        """Everything an exported model says of rows X, by name."""
+        return {"features": self.forward(ops, X)}
+
     def _validated(self, X: Any, *, reset: bool) -> Any:
         if is_stream(X):
             raise TypeError(
-                f"{type(self).__name__}: maps are fitted on rows at hand; give those "
-                "of a block, or the map to a learner that is fitted on blocks."
+                f"{type(self).__name__}: a map is fitted on rows in memory, and this "
+                "is a stream. Give the map to a learner, which fits it on the first "
+                "block: KernelRegressor(features=…); or fit it on the rows of a block."
             )
         if is_lazy(X) or isinstance(X, LazyRows):
             return self._lazy_rows(X, reset=reset)
@@ -64,9 +126,15 @@ class RowTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
                 "some rows instead of a Dask collection."
             )
         rows = X if isinstance(X, LazyRows) else LazyRows(as_array(X))
-        names = X._meta if hasattr(X, "columns") else np.empty((0, rows.shape[1]))
-        validate_data(self, names, reset=True, skip_check_array=True)
+        set_columns(self, X if hasattr(X, "columns") else rows)
         return rows
+
+    def _weighted(self, X: Any, weight: Any) -> tuple[Any, Any]:
+        """Rows and their weights, validated; of a Dask collection those that count."""
+        owner = type(self).__name__
+        if isinstance(X, LazyRows):
+            return X.weighted(owner, weight)
+        return X, check_weight(owner, weight, X)
 
     def _at_hand(self, X: Any, y: Any, *, reset: bool = True) -> tuple[Any, Any]:
         """Validated rows with their targets; of a Dask collection a sample."""
@@ -105,6 +173,10 @@ class KernelTransformer(RowTransformer):
         """
         check_is_fitted(self, "feature_map_")
         return self.feature_map_(self._validated(X, reset=False))
+
+    def forward(self, ops: Ops, X: Tensor) -> Tensor:
+        """What `transform` gives for rows X, in the operations of any namespace."""
+        return self.feature_map_.forward(ops, X)
 
     def approximate_kernel(self, X: Any, Y: Any = None) -> np.ndarray:
         """⟨φ(x), φ(y)⟩ for all rows of X and Y; of codes, the share of equal ones.

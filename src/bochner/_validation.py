@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import difflib
+import sys
+import warnings
+from collections.abc import Iterable, Mapping
 from numbers import Integral, Real
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +22,29 @@ FLOAT_NAMES = [np.dtype(kind).name for kind in FLOATS]
 def check_rows(X: Any, owner: str) -> Any:
     """X as a finite two-dimensional float array or CSR matrix."""
     return check_array(X, accept_sparse="csr", dtype=FLOATS, estimator=owner)
+
+
+PACKAGE = str(Path(__file__).parent)
+
+
+def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the line outside this package that led here."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
+
+
+def did_you_mean(name: Any, known: Iterable[Any], cutoff: float = 0.6) -> str:
+    """The known name that a misspelt one is close to, in brackets; empty for none.
+
+    `cutoff`: how alike the two have to be, from 0 to 1 (see `difflib`).
+    """
+    if not isinstance(name, str):
+        return ""
+    by_lower = {word.lower(): word for word in known if isinstance(word, str)}
+    close = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=cutoff)
+    return f" (did you mean {by_lower[close[0]]!r}?)" if close else ""
 
 
 LARGEST_COUNT = 2**31 - 1
@@ -94,7 +121,7 @@ def check_choice(
     error = ValueError if isinstance(value, str) else TypeError
     raise error(
         f"{owner}: {name} must be one of {names}, or a {kind.__name__} object; "
-        f"got {value!r}."
+        f"got {value!r}{did_you_mean(value, known)}."
     )
 
 
@@ -104,7 +131,7 @@ def check_option(owner: str, name: str, value: Any, options: tuple) -> None:
     if not any(value is option or (one and value == option) for option in options):
         raise ValueError(
             f"{owner}: {name} must be one of {', '.join(map(repr, options))}; "
-            f"got {value!r}."
+            f"got {value!r}{did_you_mean(value, options)}."
         )
 
 
@@ -119,7 +146,7 @@ def check_weight(owner: str, weight: Any, X: Any) -> np.ndarray | None:
     """One finite number ≥ 0 per row, float64, not all zero; None stays None."""
     if weight is None:
         return None
-    if hasattr(weight, "compute"):  # of a Dask collection: 8 bytes a row
+    if hasattr(weight, "compute"):  # a Dask collection, and X is in memory
         weight = weight.compute()
     if isinstance(weight, Real):
         weight = np.full(X.shape[0], weight)
@@ -131,12 +158,44 @@ def check_weight(owner: str, weight: Any, X: Any) -> np.ndarray | None:
             f"{owner}: sample_weight must have one entry for each of the {X.shape[0]} "
             f"rows; got shape {weight.shape}."
         )
-    if weight.min() < 0 or weight.max() == 0:
+    check_weight_range(owner, weight.min(), weight.max())
+    return weight
+
+
+def check_weight_range(owner: str, least: float, largest: float) -> None:
+    """Refuse weights of which one is negative, or none positive."""
+    if least < 0 or largest == 0:
         raise ValueError(
             f"{owner}: sample_weight must be ≥ 0 and not all zero; got values from "
-            f"{weight.min()} to {weight.max()}."
+            f"{least} to {largest}."
         )
-    return weight
+
+
+def check_numeric_target(owner: str, y: Any) -> None:
+    """Refuse a target of text, or of objects that are no finite numbers."""
+    values = np.atleast_1d(np.asarray(y))
+    if values.dtype.kind not in "OUS":
+        return
+    try:
+        if np.isfinite(values.astype(np.float64)).all():  # None becomes NaN
+            return
+    except (TypeError, ValueError):
+        pass
+    places = enumerate(values.ravel().tolist())
+    place, odd = next((i, value) for i, value in places if not _is_finite(value))
+    row = place // (values.size // len(values))
+    raise ValueError(
+        f"{owner}: y must hold numbers; row {row} holds {odd!r}. "
+        "For classes use a classifier (KernelClassifier, objective='classification'); "
+        "leave rows without a target out."
+    )
+
+
+def _is_finite(value: Any) -> bool:
+    try:
+        return bool(np.isfinite(float(value)))
+    except (TypeError, ValueError):
+        return False
 
 
 def class_codes(

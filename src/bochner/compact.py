@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from ._ops import Ops, Tensor
 from ._progress import reporter
 from ._random import Stream, as_stream
 from ._transformer import KernelTransformer
@@ -302,6 +303,15 @@ class CompactMap(KernelTransformer):
 
         judge = accuracy_score if self.objective == "classification" else r2_score
         return float(judge(y, self.predict(X)))
+
+    def outputs(self, ops: Ops, X: Tensor) -> dict[str, Tensor]:
+        """Features, and what the learned head says of them, by name."""
+        F = self.forward(ops, X)
+        targets = self._fitted[-1]
+        if targets is None:
+            return {"features": F}
+        S = ops.add(ops.matmul(F, self.coef_.T), self.intercept_)
+        return {"features": F} | targets.outputs(ops, S)
 
     def _scores(self, X: Any) -> np.ndarray:
         check_is_fitted(self, "feature_map_")

@@ -11,6 +11,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import Bunch
 
+from ._validation import did_you_mean
+
 VARIABLE = "BOCHNER_DATA"
 """The environment variable that names a folder of .npz files."""
 
@@ -19,6 +21,9 @@ IMAGES = frozenset({"mnist", "fashion_mnist", "cifar10_20k", "orl_faces"})
 
 
 SPLIT = "train", "test"
+
+MISSPELT = 0.85
+"""How alike a name and a known one are where the first is taken for a mistake."""
 
 OPENML = {"mnist": "mnist_784", "fashion_mnist": "Fashion-MNIST"}
 """Names that differ on OpenML."""
@@ -53,13 +58,16 @@ def load(name: str) -> Bunch:
         )
     if name == "digits":
         return _split(*_digits())
-    near = [known for known in available() if known.lower() == name.lower()]
-    if near and name not in near:
-        raise ValueError(
-            f"datasets.load: no data set {name!r}; did you mean {near[0]!r}?"
-        )
-    if near:
+    known = available()
+    if name in known:
         return read(Path(os.environ[VARIABLE]) / f"{name}.npz")
+    hint = did_you_mean(name, known, cutoff=MISSPELT)
+    if hint:  # before OpenML is asked for a name that it is unlikely to have
+        raise ValueError(
+            f"datasets.load: no data set {name!r}{hint}; data sets here are "
+            f"{', '.join(known)}. If OpenML has one of that name, fetch it by "
+            f"sklearn.datasets.fetch_openml({name!r})."
+        )
     return _split(*_from_openml(name))
 
 
@@ -138,7 +146,8 @@ def _from_openml(name: str) -> tuple[Any, np.ndarray]:
         return _pixels(bunch.data.astype(np.float32), name), bunch.target
     except (OSError, ValueError) as error:  # no network, no such name, no numbers
         raise ValueError(
-            f"datasets.load: no data set {name!r}: it is not among "
+            f"datasets.load: no data set {name!r}"
+            f"{did_you_mean(name, available())}: it is not among "
             f"{', '.join(available())}, and OpenML did not give it ({error}). "
             f"Set {VARIABLE} to a folder that holds {name}.npz."
         ) from error

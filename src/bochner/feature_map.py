@@ -11,9 +11,11 @@ from scipy import sparse
 
 from ._distances import lengths
 from ._maxout import equal_codes
+from ._ops import Ops, Tensor
 from ._threads import Step, block_rows, for_row_blocks
 from ._validation import read_only
 from .nonlinearities import SampledNonlinearity
+from .nonlinearities.base import TracedRows
 from .projections import Compose, LinearMap, Stack
 from .projections.base import check_input
 
@@ -105,6 +107,12 @@ class FeatureMap:
         """
         X = floating_rows(X, self.linear.shape[1])
         return self.astype(X.dtype)._apply(X)
+
+    def forward(self, ops: Ops, X: Tensor) -> Tensor:
+        """Features of rows X in the operations of any namespace."""
+        own = self.astype(ops.dtype)
+        F = own.nonlinearity.forward(ops, TracedRows(ops, X, own.stages))
+        return F if own.amplitudes is None else ops.multiply(F, own.amplitudes)
 
     def keep(self, units: np.ndarray, weights: np.ndarray) -> FeatureMap:
         """√w_u φ_u of some units u alone: frequencies, or what else shares a weight.

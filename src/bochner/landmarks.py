@@ -2,13 +2,14 @@
 
 | rule | landmarks | cost |
 |---|---|---|
-| `uniform` | distinct rows at random | O(n) |
+| `uniform` | distinct rows at random | O(n), of more than 2²⁰ rows O(m) |
 | `kmeans` | means of clusters | O(n d m) |
 | `rpcholesky` | rows that the others explain least | O(s m (d + m)) on s rows |
 | `margin` | rows near the decision boundary of a small pilot | O(n p (d + p)) |
 
 Rows are drawn in proportion to their weights and no row twice: repeated rows and one
-row of their summed weight give the same landmarks (exactly so where n is small).
+row of their summed weight give the same landmarks (exactly so where n is small). Rows
+that stay in a Dask collection are drawn without an array of one entry per row.
 """
 
 from __future__ import annotations
@@ -22,11 +23,16 @@ import numpy as np
 from scipy import linalg, sparse
 
 from ._columns import columns_of
-from ._random import Stream
+from ._lazy import LazyRows, LazyWeights
+from ._random import PERMUTED, Stream, earliest
+from ._spread import centre_of
 from .kernels import Kernel
 
 SORTED_ROWS = 4096
 """Rows up to which all are sorted, so that the choice depends on their set alone."""
+
+DRAWN_ROWS = 50_000
+"""Rows among which distinct ones are looked for, where there are more than 2²⁰."""
 
 CHOLESKY_ROWS = 20_000
 """Rows of which randomly pivoted Cholesky keeps residuals."""
@@ -58,24 +64,37 @@ class Pool:
     """Distinct rows to choose from, each with its weight and (perhaps) its class."""
 
     X: Any
-    index: np.ndarray  # of a representative in the training rows
-    weight: np.ndarray
+    index: np.ndarray | None = None  # of a representative among all rows
+    weight: Any = None  # array or LazyWeights; None: one each
     y: np.ndarray | None = None  # class numbers
 
     def __len__(self) -> int:
-        return len(self.index)
+        return self.X.shape[0]
+
+    def places(self, chosen: np.ndarray) -> np.ndarray:
+        """Places among all rows."""
+        return chosen if self.index is None else self.index[chosen]
+
+    def weights(self, chosen: np.ndarray) -> np.ndarray:
+        return np.ones(len(chosen)) if self.weight is None else self.weight[chosen]
 
 
-def pool_of(X: Any, y: np.ndarray | None, weight: np.ndarray | None) -> Pool:
+def pool_of(X: Any, y: np.ndarray | None, weight: Any) -> Pool:
     """Rows of positive weight; up to 4096 sorted and without repetition."""
-    weight = np.ones(X.shape[0]) if weight is None else weight
-    index = np.flatnonzero(weight > 0)
+    n = X.shape[0]
+    if isinstance(X, LazyRows):  # of positive weight all
+        if n > SORTED_ROWS:
+            return Pool(X, weight=weight)
+        X, weight = X[:], None if weight is None else weight[:]
+    index = np.arange(n) if weight is None else np.flatnonzero(weight > 0)
     if len(index) > SORTED_ROWS:
-        rows = X if len(index) == X.shape[0] else X[index]
-        return Pool(rows, index, weight[index], None if y is None else y[index])
+        if len(index) == n:
+            return Pool(X, None, weight, y)
+        return Pool(X[index], index, weight[index], None if y is None else y[index])
     first, inverse = distinct(X[index])
-    summed = np.bincount(inverse, weights=weight[index])
+    summed = np.bincount(inverse, weights=None if weight is None else weight[index])
     index = index[first]
+    summed = summed.astype(np.float64)
     return Pool(X[index], index, summed, None if y is None else y[index])
 
 
@@ -107,15 +126,16 @@ def _sorted_csr(X: Any) -> tuple[np.ndarray, np.ndarray]:
 
 def uniform(pool: Pool, m: int, kernel: Any, rng: Stream) -> np.ndarray:
     """m distinct rows at random, in proportion to their weights."""
-    return _distinct_first(pool.X, _race(pool.weight, rng), m)
+    return _distinct_first(pool.X, _race(pool, max(m, DRAWN_ROWS), rng), m)
 
 
 def kmeans(pool: Pool, m: int, kernel: Any, rng: Stream) -> np.ndarray:
     """Cluster means, dense (m, d): the landmarks themselves, not their places."""
     from sklearn.cluster import MiniBatchKMeans  # heavy to import
 
-    rows = _race(pool.weight, rng)[: max(m, CLUSTERED_ROWS)]
-    X, weight = pool.X[rows], pool.weight[rows]
+    most = max(m, CLUSTERED_ROWS)
+    rows = _race(pool, most, rng)[:most]
+    X, weight = pool.X[rows], pool.weights(rows)
     if m >= len(rows):
         return X.toarray() if sparse.issparse(X) else X
     clusters = MiniBatchKMeans(
@@ -126,7 +146,10 @@ def kmeans(pool: Pool, m: int, kernel: Any, rng: Stream) -> np.ndarray:
         max_iter=20,
         random_state=int(rng.child("kmeans").words(1)[0] >> np.uint64(33)),
     )
-    centres = clusters.fit(X, sample_weight=weight).cluster_centers_
+    # far from zero, scikit-learn's squared distances would cancel
+    origin = np.zeros(X.shape[1]) if sparse.issparse(X) else centre_of(X)
+    moved = X if sparse.issparse(X) else X - origin.astype(X.dtype)
+    centres = clusters.fit(moved, sample_weight=weight).cluster_centers_ + origin
     return np.unique(centres, axis=0).astype(X.dtype)
 
 
@@ -136,9 +159,9 @@ def rp_cholesky(pool: Pool, m: int, kernel: Any, rng: Stream) -> np.ndarray:
     A row is drawn in proportion to its residual k(x, x) − ‖projection on the landmarks
     so far‖², which falls to zero at every landmark.
     """
-    rows = _race(pool.weight, rng)[:CHOLESKY_ROWS]
+    rows = _race(pool, CHOLESKY_ROWS, rng)[:CHOLESKY_ROWS]
     # residuals fall below what float32 can tell
-    X, weight = pool.X[rows].astype(np.float64), pool.weight[rows]
+    X, weight = pool.X[rows].astype(np.float64), pool.weights(rows)
     m = min(m, len(rows))
     draws = rng.child("rpcholesky").generator()
     residual = _diagonal(kernel, X)
@@ -174,7 +197,7 @@ def margin(pool: Pool, m: int, kernel: Any, rng: Stream) -> np.ndarray:
             "Nystroem: landmarks='margin' requires y to be passed, but the target y is "
             "None; give class labels, or use 'uniform' or 'rpcholesky'."
         )
-    order = _race(pool.weight, rng)
+    order = _race(pool, max(m, DRAWN_ROWS), rng)
     if m >= len(pool):
         return _distinct_first(pool.X, order, m)
     pilot = _distinct_first(pool.X, order, min(PILOT, m))
@@ -194,13 +217,19 @@ LANDMARKS: dict[str, Callable[[Pool, int, Any, Stream], np.ndarray]] = {
 """Rules by name; each returns places in the pool, or landmark rows."""
 
 
-def _race(weight: np.ndarray, rng: Stream) -> np.ndarray:
-    """All places in random order, the heavier the earlier: exponential arrival times.
+def _race(pool: Pool, k: int, rng: Stream) -> np.ndarray:
+    """Places in random order, the heavier the earlier: all, or of many the first k.
 
     The first m are m draws without replacement in proportion to the weights.
     """
-    arrival = -np.log(rng.child("race").uniform(len(weight))) / weight
-    return np.argsort(arrival, kind="stable")
+    n, draws = len(pool), rng.child("race")
+    k = n if n <= PERMUTED else min(n, k)
+    if isinstance(pool.weight, LazyWeights):
+        return pool.weight.race(draws, k)
+    if pool.weight is None and k < n:
+        return draws.permutation(n, k)
+    weight = np.ones(n) if pool.weight is None else pool.weight
+    return earliest(draws.arrivals(weight), k)
 
 
 def _distinct_first(X: Any, order: np.ndarray, m: int) -> np.ndarray:
@@ -260,7 +289,7 @@ def _margins(
     assert pool.y is not None
     columns = columns_of(kernel, pool.X[pilot])
     rows = np.sort(order[:PILOT_ROWS])
-    C, w = columns(pool.X[rows]), pool.weight[rows]
+    C, w = columns(pool.X[rows]), pool.weights(rows)
     codes = np.where(pool.y[rows, None] == np.arange(pool.y.max() + 1), 1.0, -1.0)
     root = np.sqrt(w[:, None]).astype(C.dtype)
     A = C if (w == 1).all() else C * root

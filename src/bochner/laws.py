@@ -21,10 +21,12 @@ written once, and m rows are a prefix of 2m.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import factorial
 
 import numpy as np
 from scipy.special import gammaincinv, gammaln, kve, ndtri, sici
 
+from ._ops import Ops, Tensor, Unsupported
 from ._random import Stream
 
 LARGE_NU = 50.0
@@ -32,6 +34,10 @@ LARGE_NU = 50.0
 
 GAUSSIAN_NU = 1e7
 """Where the profile is the Gaussian's to 1e-7, and logarithms would cancel to less."""
+
+
+LARGEST_ORDER = 20
+"""ν − ½ of Matérn kernels whose polynomial `forward` writes out."""
 
 
 class Law:
@@ -54,6 +60,10 @@ class Law:
 
     def characteristic(self, D: np.ndarray) -> np.ndarray:
         """E cos ωᵀδ from distances D of any shape, which it may overwrite."""
+        raise NotImplementedError
+
+    def forward(self, ops: Ops, D: Tensor) -> Tensor:
+        """The same kernel of distances D in the operations of any namespace."""
         raise NotImplementedError
 
     def second_moment(self, d: int) -> float:
@@ -126,6 +136,9 @@ class Normal(ScaleMixture):
     def characteristic(self, D: np.ndarray) -> np.ndarray:
         return np.exp(np.multiply(D, -0.5 * self.scale**2, out=D), out=D)
 
+    def forward(self, ops: Ops, D: Tensor) -> Tensor:
+        return ops.exp(ops.multiply(D, -0.5 * float(self.scale) ** 2))
+
 
 @dataclass(frozen=True)
 class Student(ScaleMixture):
@@ -155,6 +168,22 @@ class Student(ScaleMixture):
             return (1 + t + t**2 / 3) * np.exp(-t)
         return _matern(t, self.nu)
 
+    def forward(self, ops: Ops, D: Tensor) -> Tensor:
+        """exp(−t) times a polynomial of degree p in t = √(2ν)‖δ‖s, for ν = p + ½."""
+        p = float(self.nu) - 0.5
+        if p != int(p) or not 0 <= p <= LARGEST_ORDER:
+            raise Unsupported(
+                "Matérn kernels can be exported for ν = ½, 1½, 2½, … up to "
+                f"{LARGEST_ORDER + 0.5}; got ν = {self.nu}. Random features "
+                "(methods.sorf) can be exported for any ν."
+            )
+        t = ops.multiply(ops.sqrt(D), float((2 * self.nu) ** 0.5 * self.scale))
+        *lower, value = _half_integer_matern(int(p))
+        polynomial = ops.constant(value)
+        for coefficient in reversed(lower):
+            polynomial = ops.add(ops.multiply(polynomial, t), coefficient)
+        return ops.multiply(polynomial, ops.exp(ops.negative(t)))
+
 
 @dataclass(frozen=True)
 class VarianceGamma(ScaleMixture):
@@ -168,6 +197,10 @@ class VarianceGamma(ScaleMixture):
 
     def characteristic(self, D: np.ndarray) -> np.ndarray:
         return (1 + D * (self.scale**2 / (2 * self.alpha))) ** -self.alpha
+
+    def forward(self, ops: Ops, D: Tensor) -> Tensor:
+        factor = float(self.scale) ** 2 / (2 * float(self.alpha))
+        return ops.pow(ops.add(ops.multiply(D, factor), 1.0), -float(self.alpha))
 
 
 @dataclass(frozen=True)
@@ -197,6 +230,9 @@ class CauchyProduct(Law):
 
     def characteristic(self, D: np.ndarray) -> np.ndarray:
         return np.exp(np.multiply(D, -self.scale, out=D), out=D)
+
+    def forward(self, ops: Ops, D: Tensor) -> Tensor:
+        return ops.exp(ops.multiply(D, -float(self.scale)))
 
 
 @dataclass(frozen=True)
@@ -235,6 +271,11 @@ class Ball(Law):
     def characteristic(self, D: np.ndarray) -> np.ndarray:
         r = np.minimum(np.sqrt(D) * self.scale, 1)
         return 1 - 1.5 * r + 0.5 * r**3
+
+    def forward(self, ops: Ops, D: Tensor) -> Tensor:
+        r = ops.minimum(ops.multiply(ops.sqrt(D), float(self.scale)), 1.0)
+        factor = ops.subtract(ops.multiply(ops.multiply(r, r), 0.5), 1.5)
+        return ops.add(ops.multiply(factor, r), 1.0)
 
 
 def check_spherical_dimension(d: int) -> None:
@@ -279,6 +320,16 @@ def _matern(t: np.ndarray, nu: float) -> np.ndarray:
         log_k = np.log(2) - gammaln(nu) + nu * np.log(t / 2) + _log_bessel(t, nu)
     # K_ν still overflows for t → 0, where the profile is 1
     return np.where(np.isfinite(log_k), np.exp(np.minimum(log_k, 0)), 1.0)
+
+
+def _half_integer_matern(p: int) -> list[float]:
+    """Of t⁰, t¹, …: p!/(2p)! · Σ_i (p + i)!/(i! (p − i)!) (2t)^{p − i}, ν = p + ½."""
+    lead = factorial(p) / factorial(2 * p)
+    orders = range(p, -1, -1)  # i = p gives t⁰
+    return [
+        lead * factorial(p + i) / (factorial(i) * factorial(p - i)) * 2 ** (p - i)
+        for i in orders
+    ]
 
 
 def _log_bessel(t: np.ndarray, nu: float) -> np.ndarray:

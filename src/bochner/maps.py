@@ -8,15 +8,17 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ._lazy import over_chunks
+from ._ops import Ops, Tensor
 from ._random import Stream, as_stream
 from ._transformer import KernelTransformer, RowTransformer
-from ._validation import check_count, check_weight
+from ._validation import check_count
 from ._whole import whole
 from .compression import COMPRESSIONS, Compression
 from .feature_map import FeatureMap, project
 from .kernels import Kernel
 from .nonlinearities import NONLINEARITIES, Nonlinearity
 from .projections import PROJECTIONS, LinearMap, Projection, Scale, Stack
+from .projections.base import check_serves
 
 SEEN_ROWS = 8
 """Rows whose projections are looked at for their size."""
@@ -127,11 +129,12 @@ class RandomFeatures(KernelTransformer):
         -------
         self
         """
-        X = self._validated(X, reset=True)
-        weight = check_weight(type(self).__name__, sample_weight, X)
+        X, weight = self._weighted(self._validated(X, reset=True), sample_weight)
         nonlinearity, projection, compression = self._parts()
         factors = projection.input_factors(X)
-        kernel = _resolved(self._kernel(nonlinearity), X, factors, weight)
+        asked = self._kernel(nonlinearity)
+        self._check_serves(projection, asked)
+        kernel = _resolved(asked, X, factors, weight)
         n_kept = n = int(self.n_components)
         if compression is not None:
             n = compression.n_drawn(n)
@@ -151,11 +154,25 @@ class RandomFeatures(KernelTransformer):
         self.feature_map_ = feature_map.astype(X.dtype)
         return self
 
+    def _check_serves(self, projection: Projection, kernel: Kernel) -> None:
+        words = kernel if self.kernel is None else self.kernel
+        check_serves(
+            "RandomFeatures",
+            f"projection={self.projection!r}",
+            projection,
+            f"kernel={words!r}",
+            kernel.unit_law(),
+            PROJECTIONS,
+        )
+
     def _parts(self) -> tuple[Nonlinearity, Projection, Compression | None]:
         """The parts asked for, and an error before any work if they cannot be."""
         check_count("RandomFeatures", "n_components", self.n_components)
         nonlinearity = self._part("nonlinearity", NONLINEARITIES, Nonlinearity)
         nonlinearity = nonlinearity.resolve(self.n_components)
+        nonlinearity.check_components(
+            "RandomFeatures", "n_components", self.n_components
+        )
         nonlinearity.n_projections(self.n_components)
         projection = self._part("projection", PROJECTIONS, Projection)
         projection = nonlinearity.served_by(projection)
@@ -168,7 +185,10 @@ class RandomFeatures(KernelTransformer):
                 f"floating features, which {nonlinearity!r} does not give; leave "
                 "compression=None."
             )
-        nonlinearity.n_projections(compression.n_drawn(self.n_components))
+        drawn = compression.n_drawn(self.n_components)
+        owner = type(compression).__name__
+        nonlinearity.check_components(owner, "n_candidates", drawn)
+        nonlinearity.n_projections(drawn)
         return nonlinearity, projection, compression
 
     def __sklearn_tags__(self):
@@ -258,6 +278,10 @@ class RandomProjection(RowTransformer):
         """V x of every row, (n, n_components), in X's floating type."""
         check_is_fitted(self)
         return project(self.linear_map_, self._validated(X, reset=False))
+
+    def forward(self, ops: Ops, X: Tensor) -> Tensor:
+        """What `transform` gives for rows X, in the operations of any namespace."""
+        return self.linear_map_.astype(ops.dtype).forward(ops, X)
 
     @property
     def _n_features_out(self) -> int:

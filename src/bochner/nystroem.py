@@ -12,11 +12,12 @@ from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from ._columns import Columns, Precomputed, columns_of
-from ._lazy import LazyRows, fetched
+from ._lazy import LazyRows
+from ._ops import Ops, Tensor
 from ._random import as_stream
 from ._threads import Step, block_rows, for_row_blocks
 from ._transformer import KernelTransformer
-from ._validation import check_count, check_option, check_rows, check_weight
+from ._validation import check_count, check_option, check_rows
 from ._whole import whole
 from .feature_map import floating_rows, rows_of
 from .kernels import Gaussian, Kernel
@@ -66,6 +67,14 @@ class NystroemMap:
         """Features of dense or CSR rows X, (n, n_components), in X's floating type."""
         X = floating_rows(X, self.columns.n_features)
         return self.astype(X.dtype)._apply(X)
+
+    def forward(self, ops: Ops, X: Tensor) -> Tensor:
+        """Features of rows X in the operations of any namespace."""
+        return ops.matmul(self.forward_columns(ops, X), self.mixing)
+
+    def forward_columns(self, ops: Ops, X: Tensor) -> Tensor:
+        """The columns k(x, landmarks), which learners read instead of features."""
+        return self.columns.astype(ops.dtype).forward(ops, X)
 
     def _apply(self, X: Any) -> np.ndarray:
         rows = block_rows(self.n_components, self.dtype.itemsize)
@@ -169,8 +178,7 @@ class Nystroem(KernelTransformer):
         -------
         self
         """
-        X = self._validated(X, reset=True)
-        weight = check_weight("Nystroem", sample_weight, X)
+        X, weight = self._weighted(self._validated(X, reset=True), sample_weight)
         check_count("Nystroem", "n_components", self.n_components)
         if self._precomputed:
             return self._fit_precomputed(X, weight)
@@ -188,10 +196,11 @@ class Nystroem(KernelTransformer):
 
     def _choose(self, X: Any, y: Any, weight: Any) -> tuple[Any, np.ndarray | None]:
         check_option("Nystroem", "landmarks", self.landmarks, tuple(LANDMARKS))
+        lazy = X if isinstance(X, LazyRows) else None
         places = None
-        if isinstance(X, LazyRows) and self.landmarks == "margin":  # asks every row
-            X, places = X.sample()
-            y = None if y is None else fetched(y, places)
+        if lazy is not None and self.landmarks == "margin":  # it scores every row
+            X, places = lazy.sample()
+            y = None if y is None else lazy.targets("Nystroem", y)[places]
             weight = None if weight is None else weight[places]
         classes = None
         if self.landmarks == "margin" and y is not None:
@@ -203,8 +212,9 @@ class Nystroem(KernelTransformer):
         chosen = self._places(pool)
         if chosen.ndim == 2:
             return chosen, None
-        index = pool.index[chosen]
-        return pool.X[chosen], index if places is None else places[index]
+        index = pool.places(chosen)
+        index = index if places is None else places[index]
+        return pool.X[chosen], index if lazy is None else lazy.index(index)
 
     def _places(self, pool: Pool) -> np.ndarray:
         rng = as_stream(self.random_state).child("landmarks")
@@ -235,7 +245,7 @@ class Nystroem(KernelTransformer):
         check_option("Nystroem", "landmarks", self.landmarks, ("uniform",))
         self.kernel_ = "precomputed"
         pool = pool_of(K, None, weight)
-        index = pool.index[self._places(pool)]
+        index = pool.places(self._places(pool))
         block = K[index][:, index]
         block = block.toarray() if sparse.issparse(block) else block
         kept, mixing = _factor(block.astype(np.float64), K.dtype)

@@ -1,4 +1,4 @@
-"""Comparison: feature maps beside a linear model and the exact kernel machine.
+"""Comparison: feature maps and the default learner against three references.
 
 `compare` asks `data` for rows as maps see them, `setting` for the bandwidth that all
 share, makes `contenders`, has each measured by `measuring`, and gives `results`.

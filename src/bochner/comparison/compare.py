@@ -1,4 +1,4 @@
-"""`compare`: methods and sizes on the user's data, beside linear and exact models."""
+"""`compare`: methods and sizes on the user's data, the default learner, references."""
 
 from __future__ import annotations
 
@@ -9,14 +9,19 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
-from .._validation import check_count, check_option, check_seed
+from .._validation import check_count, check_option, check_seed, did_you_mean
 from .._version import __version__
 from ..linear.losses import LOSSES
 from ..methods import METHODS
-from .contenders import Contender, baselines, method_contenders
+from .contenders import (
+    Contender,
+    default_contender,
+    method_contenders,
+    references,
+)
 from .data import Given, prepared
 from .measuring import kernel_error, model_bytes, run
-from .results import EXACT, Comparison, Entry, Failure, Spread
+from .results import EXACT, TREES, Comparison, Entry, Failure, Spread
 from .setting import Split, find_bandwidth
 
 SIZES = 64, 256, 512
@@ -48,10 +53,13 @@ def compare(
 
     All share one bandwidth and one scaling, found as `KernelClassifier` finds its own
     (by leave-one-out on 1000 rows, for classes refined on more), and learn with
-    `KernelClassifier` or `KernelRegressor`. Beside them stand a linear model by the
-    same learner, and on at most `exact_rows` rows the exact kernel machine. The first
-    draw of every map is fitted while memory is traced, so its time counts only where
-    it is the only one.
+    `KernelClassifier` or `KernelRegressor`. The default learner, `KernelClassifier()`
+    or `KernelRegressor()`, takes part with its own choice of map, bandwidth and
+    scaling. References are a linear model by the same learner, the exact kernel
+    machine on at most `exact_rows` rows, and scikit-learn's boosted trees
+    (`HistGradientBoosting…`, with its default parameters; they do not take sparse
+    rows). The first draw of every map is fitted while memory is traced, so its time
+    counts only where it is the only one.
 
     Time: methods × sizes × repeats fits of O(n M² + M³), and one exact machine of at
     most O(exact_rows³); memory of the largest of them.
@@ -94,8 +102,10 @@ def compare(
     ...     digits.X_train, digits.y_train, digits.X_test, digits.y_test,
     ...     methods=["rff", "sorf"], sizes=[128], repeats=1, exact_rows=500,
     ... )
-    >>> [entry.label for entry in found.entries]
-    ['linear', 'exact kernel', 'rff, 128', 'sorf, 128']
+    >>> [entry.label for entry in found.entries][:4]
+    ['linear', 'exact kernel', 'boosted trees', 'default learner']
+    >>> [entry.label for entry in found.entries][4:]
+    ['rff, 128', 'sorf, 128']
     """
     return compare_rows(
         Given(X, y, X_test, y_test, name),
@@ -135,11 +145,12 @@ def compare_rows(
     bandwidth = find_bandwidth(split)
     ground = split.scaled() if bandwidth.standardised else split
     contenders = [
-        *baselines(bandwidth.gamma, loss)[: 1 + (exact_rows > 0)],
+        *references(bandwidth.gamma, loss, exact_rows > 0),
+        default_contender(),
         *method_contenders(names, sizes, bandwidth.gamma, loss),
     ]
     entries, failures = _all_measured(
-        contenders, ground, repeats, exact_rows, random_state, progress, found
+        contenders, split, ground, repeats, exact_rows, random_state, progress, found
     )
     return Comparison(
         data=summary,
@@ -156,7 +167,8 @@ def compare_rows(
 
 def _all_measured(
     contenders: list[Contender],
-    ground: Split,
+    unscaled: Split,
+    scaled: Split,
     repeats: int,
     exact_rows: int,
     seed: int,
@@ -168,6 +180,7 @@ def _all_measured(
     failures: list[Failure] = []
     for done, contender in enumerate(contenders):
         progress(contender.name, done, len(contenders))
+        ground = unscaled if contender.scales_itself else scaled
         is_exact = contender.role == EXACT
         rows = ground.some(exact_rows, seed) if is_exact else ground
         measured = _measured(contender, rows, repeats, seed)
@@ -178,7 +191,8 @@ def _all_measured(
         entries.append(replace(measured, code=code))
         found(entries[-1])
     progress("", len(contenders), len(contenders))
-    if not entries:
+    # trees take what nothing else does, such as a target of one class
+    if all(entry.role == TREES for entry in entries):
         raise ValueError(
             f"compare: nothing could be fitted on these rows; {failures[0].name}: "
             f"{failures[0].reason}"
@@ -190,12 +204,12 @@ def _measured(
     contender: Contender, split: Split, repeats: int, seed: int
 ) -> Entry | Failure:
     """All draws of one contender; what it does not take is no reason to stop."""
-    random, exact = contender.size is not None, contender.role == EXACT
-    n_runs = repeats if random else 1 if exact else min(2, repeats)
+    # not Python's memory, or slow under tracing: fitted once, memory not measured
+    once = contender.role in (EXACT, TREES)
+    n_runs = 1 if once else repeats if contender.is_random else min(2, repeats)
     try:
-        # memory of the exact machine is not Python's, so that tracing tells nothing
         runs = [
-            run(contender, split, seed + i, traced=i == 0 and not exact)
+            run(contender, split, seed + i, traced=i == 0 and not once)
             for i in range(n_runs)
         ]
         errors = [kernel_error(contender, r.model, split) for r in runs]
@@ -208,7 +222,7 @@ def _measured(
         role=contender.role,
         size=contender.size,
         n_rows=split.X_train.shape[0],
-        score=Spread.of(r.score for r in (runs if random else runs[:1])),
+        score=Spread.of(r.score for r in (runs if contender.is_random else runs[:1])),
         error=Spread.of(known) if known else None,
         fit_seconds=Spread.of(r.fit_seconds for r in timed),
         row_seconds=Spread.of(r.row_seconds for r in timed),
@@ -225,7 +239,8 @@ def checked_names(owner: str, names: Iterable[str] | None) -> list[str]:
     if unknown or not found:
         raise ValueError(
             f"{owner}: methods must be among {', '.join(METHODS)}; got "
-            f"{', '.join(map(repr, unknown)) or 'none'}."
+            f"{', '.join(map(repr, unknown)) or 'none'}"
+            f"{did_you_mean(unknown[0], METHODS) if unknown else ''}."
         )
     return found
 

@@ -1,4 +1,4 @@
-"""Contenders: estimators on every map, a linear one, and the exact kernel machine."""
+"""Contenders: learners on every map, the default learner, and three references."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from ..estimators import KernelClassifier, KernelRegressor
 from ..methods import METHODS
 from .code import Step, assembled
 from .exact import exact_code, exact_machine
-from .results import EXACT, LINEAR, METHOD
-from .task import CLASSIFICATION
+from .results import DEFAULT, EXACT, LINEAR, METHOD, OURS, TREES
+from .task import CLASSIFICATION, learner_of
+from .trees import boosted_trees, trees_code
 
 WITHOUT_BANDWIDTH = "maxout", "maxout_codes"
 """Methods whose kernel has no γ."""
@@ -21,7 +22,8 @@ CANDIDATES_PER_COMPONENT = 4
 CODE_COLUMNS = 4
 """One-hot columns of a unit of argmax codes."""
 
-EXACT_NAME = "exact kernel"
+EXACT_NAME, TREES_NAME = "exact kernel", "boosted trees"
+DEFAULT_NAME = "default learner"
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,7 @@ class Contender:
     Parameters
     ----------
     name : str
-        A method's, "linear" or "exact kernel".
+        A method's, "default learner", "linear", "exact kernel" or "boosted trees".
     role : str
     size : int or None
         Columns of a method's features.
@@ -51,15 +53,32 @@ class Contender:
         return self.name if self.size is None else f"{self.name}, {self.size}"
 
     @property
+    def described(self) -> str:
+        """The label, with the bandwidth where there is one."""
+        return self.label if self.gamma is None else f"{self.label}, γ {self.gamma:g}"
+
+    @property
     def is_learned(self) -> bool:
         """Whether the map is learned, and so approximates no kernel."""
         return self.name.startswith("compact")
+
+    @property
+    def is_random(self) -> bool:
+        """Whether another seed draws another map."""
+        return self.role in OURS
+
+    @property
+    def scales_itself(self) -> bool:
+        """Whether it chooses how to scale features, and so gets them unscaled."""
+        return self.role in (DEFAULT, TREES)
 
     def estimator(self, task: str, seed: int) -> Any:
         """Unfitted."""
         if self.role == EXACT:
             assert self.gamma is not None
             return exact_machine(task, self.gamma)
+        if self.role == TREES:
+            return boosted_trees(task, seed)
         if task == CLASSIFICATION:
             return KernelClassifier(
                 self.features(task), loss=self.loss, random_state=seed
@@ -67,7 +86,9 @@ class Contender:
         return KernelRegressor(self.features(task), random_state=seed)
 
     def features(self, task: str) -> Any:
-        """The unfitted map."""
+        """The unfitted map; None where the learner chooses it."""
+        if self.role == DEFAULT:
+            return None
         if self.role == LINEAR:
             from sklearn.preprocessing import FunctionTransformer
 
@@ -97,10 +118,15 @@ class Contender:
 
     def code(self, task: str, before: tuple[Step, ...] = (), seed: int = 0) -> str:
         """Python that makes the model, with what stands before it."""
-        learner = "KernelClassifier" if task == CLASSIFICATION else "KernelRegressor"
+        learner = learner_of(task)
         if self.role == EXACT:
             assert self.gamma is not None
             return assembled(*exact_code(task, self.gamma), before)
+        if self.role == TREES:
+            return assembled(*trees_code(task, seed), before)
+        if self.role == DEFAULT:
+            model = f"{learner}(random_state={seed})"
+            return assembled([f"from bochner import {learner}"], model, before)
         if self.role == LINEAR:
             imports = [
                 "from sklearn.preprocessing import FunctionTransformer",
@@ -124,9 +150,17 @@ def method_contenders(
     return [Contender(n, METHOD, size, gamma, loss) for size in sizes for n in names]
 
 
-def baselines(gamma: float, loss: str) -> list[Contender]:
-    """What feature maps are compared with."""
-    return [
-        Contender("linear", LINEAR, loss=loss),
-        Contender(EXACT_NAME, EXACT, gamma=gamma),
-    ]
+def default_contender() -> Contender:
+    """`KernelClassifier()` or `KernelRegressor()`, as `bochner fit` has them."""
+    return Contender(DEFAULT_NAME, DEFAULT, loss=KernelClassifier().loss)
+
+
+def trees_contender() -> Contender:
+    """Boosted trees of scikit-learn."""
+    return Contender(TREES_NAME, TREES)
+
+
+def references(gamma: float, loss: str, with_exact: bool) -> list[Contender]:
+    """What is not ours, for comparison."""
+    exact = [Contender(EXACT_NAME, EXACT, gamma=gamma)] if with_exact else []
+    return [Contender("linear", LINEAR, loss=loss), *exact, trees_contender()]

@@ -8,8 +8,14 @@ from typing import Any
 
 import numpy as np
 
-METHOD, LINEAR, EXACT = "method", "linear", "exact"
-"""Roles of a contender: a feature map, and the two that it is compared with."""
+from .trees import trees_lead
+
+METHOD, DEFAULT = "method", "default"
+LINEAR, EXACT, TREES = "linear", "exact", "trees"
+"""Roles of a contender: a feature map and the default learner, which are ours, and the
+references: a linear model, the exact kernel machine and boosted trees."""
+
+OURS = METHOD, DEFAULT
 
 
 @dataclass(frozen=True)
@@ -55,9 +61,9 @@ class Summary:
 class Entry:
     """A contender at one size, on rows that it has not seen."""
 
-    name: str  # "sorf", …, "linear", "exact kernel"
+    name: str  # "sorf", …, "default learner", "linear", "exact kernel", "boosted trees"
     role: str
-    size: int | None  # components asked for; None beside maps
+    size: int | None  # components asked for; None of all that are not methods
     n_rows: int  # learned from
     score: Spread  # accuracy, or R²
     error: Spread | None  # relative kernel error; None where there is no such kernel
@@ -129,6 +135,18 @@ class Comparison:
     def best(self) -> Entry:
         """The entry of the highest score."""
         return max(self.entries, key=lambda e: e.score.mean)
+
+    def best_of(self, *roles: str) -> Entry | None:
+        """The entry of the highest score among those of some roles, if there is any."""
+        entries = [entry for entry in self.entries if entry.role in roles]
+        return max(entries, key=lambda e: e.score.mean, default=None)
+
+    def trees_lead(self) -> str | None:
+        """A sentence where boosted trees are ahead of all that is ours, or None."""
+        trees, own = self.best_of(TREES), self.best_of(*OURS)
+        if trees is None or own is None:
+            return None
+        return trees_lead(trees.score.mean, own.score.mean, self.data.task)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""

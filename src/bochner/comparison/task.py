@@ -79,6 +79,11 @@ def metric_of(task: str) -> str:
     return "accuracy" if task == CLASSIFICATION else "R²"
 
 
+def learner_of(task: str) -> str:
+    """The name of this library's learner for it."""
+    return "KernelClassifier" if task == CLASSIFICATION else "KernelRegressor"
+
+
 def _is_number(value: Any) -> bool:
     try:
         float(value)

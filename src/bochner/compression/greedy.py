@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._lazy import counted_places, drawn_places
 from .._random import Stream
 from .._validation import check_count, check_option
 from ..feature_map import FeatureMap
@@ -126,18 +127,29 @@ class Greedy(Compression):
     ) -> Pairs:
         owner = type(self).__name__
         target = kernel if self.target == "kernel" else None
-        weight = np.ones(X.shape[0]) if weight is None else weight
-        # a common factor changes nothing but the range of numbers
-        weight = weight / weight.max()
-        present = np.flatnonzero(weight)
-        _check_rows(owner, min(len(present), self.n_rows))
+        n = X.shape[0]
         if self.n_pairs is None:
-            rows = present[rng.subset(len(present), self.n_rows)]
+            rows = drawn_places(rng, n, self.n_rows, weight)
+            _check_rows(owner, len(rows))
             _check_size(owner, "n_rows", len(rows), len(rows) + candidates.n_components)
-            return all_pairs(candidates, X[rows], weight[rows], target)
+            return all_pairs(candidates, X[rows], _relative(weight, rows), target)
+        present = counted_places(weight)
+        n = n if present is None else len(present)
+        _check_rows(owner, min(n, self.n_rows))
         _check_size(owner, "n_pairs", self.n_pairs, candidates.n_components)
-        i, j = (present[p] for p in distinct_pairs(len(present), self.n_pairs, rng))
-        return sampled_pairs(candidates, X, (i, j), weight[i] * weight[j], target)
+        i, j = distinct_pairs(n, self.n_pairs, rng)
+        if present is not None:
+            i, j = present[i], present[j]
+        both = _relative(weight, i) * _relative(weight, j)
+        return sampled_pairs(candidates, X, (i, j), both, target)
+
+
+def _relative(weight: Any, places: np.ndarray) -> np.ndarray:
+    """Weights of some rows up to a factor, which keeps their products in range."""
+    if weight is None:
+        return np.ones(len(places))
+    chosen = weight[places]
+    return chosen / chosen.max()
 
 
 def distinct_pairs(n: int, count: int, rng: Stream) -> tuple[np.ndarray, np.ndarray]:

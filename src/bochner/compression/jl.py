@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from .._ops import Ops, Tensor
 from .._random import Stream
 from .._threads import Step, block_rows, for_row_blocks
 from .._validation import check_choice
@@ -73,12 +74,16 @@ class JL(Compression):
         selection: Selection | None,
         rng: Stream,
     ) -> SketchedMap:
-        projection = check_choice(
+        n_in = candidates.n_components
+        V = self.mixing.sample_isometry(n_components, n_in, rng)
+        return SketchedMap(candidates, V)
+
+    @property
+    def mixing(self) -> Projection:
+        """The projection of candidates."""
+        return check_choice(
             "JL", "projection", self.projection, PROJECTIONS, Projection
         )
-        n_in = candidates.n_components
-        V = projection.sample_isometry(n_components, n_in, rng)
-        return SketchedMap(candidates, V)
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,6 +126,11 @@ class SketchedMap:
         """Features of dense or CSR rows X, (n, n_features), in X's floating type."""
         X = floating_rows(X, self.candidates.linear.shape[1])
         return self.astype(X.dtype)._apply(X)
+
+    def forward(self, ops: Ops, X: Tensor) -> Tensor:
+        """Features of rows X in the operations of any namespace."""
+        Z = self.candidates.forward(ops, X)
+        return self.linear.astype(ops.dtype).forward(ops, Z)
 
     def _apply(self, X: Any) -> np.ndarray:
         n_candidates = self.candidates.n_components

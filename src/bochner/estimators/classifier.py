@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from .._fingerprint import fingerprint, matches
 from .._lazy import LazyRows, is_lazy, over_chunks
+from .._ops import Ops, Tensor
 from .._progress import reporter
+from .._steps import class_outputs, forward_linear
 from .._transformer import checked_rows
 from .._validation import (
     check_count,
@@ -21,10 +24,14 @@ from .._validation import (
 )
 from .._whole import whole
 from ..execution.checkpoint import checkpoint_of
+from ..execution.features import KeptRows
 from ..execution.sources import ArraySource, Block, BlockSource, Source
 from ..execution.stream import Blocks
+from ..linear.left_out import left_out_scores
 from ..linear.losses import LOSSES, Loss
 from .calibration import (
+    check_in_memory,
+    class_numbers,
     gives_probabilities,
     learns_in_parts,
     probabilities,
@@ -33,6 +40,7 @@ from .calibration import (
 )
 from .labels import Labels, label_counts
 from .reading import check_alone, first_look, gathered, lazy_source, missing_target
+from .scoring import AccuracyMixin
 from .search import default_map, search_bandwidth
 from .solving import (
     Linear,
@@ -57,7 +65,7 @@ from .training import (
 )
 
 
-class KernelClassifier(ClassifierMixin, BaseEstimator):
+class KernelClassifier(AccuracyMixin, BaseEstimator):
     """A kernel machine for classification: features, and a linear classifier on them.
 
         minimise over w_k, b_k   Σ_i loss(y_i, w_kᵀφ(x_i) + b_k) + α/2 Σ_k ‖w_k‖²
@@ -84,8 +92,9 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
     class_weight : None, "balanced" or dict
     fit_intercept : bool
     calibrate : bool
-        `predict_proba` for "hinge" and "squared": scores are scaled by one number found
-        on a fifth of the rows held out, which costs a second fit.
+        The careful version of `predict_proba`: its one number is found on a fifth of
+        the rows, which a second fit, choices included, never sees. By default it is
+        found by leave-one-out from the fit itself.
     max_iter : int
         Newton steps.
     tol : float
@@ -119,8 +128,8 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
     -----
     Time O(n M (d + K · passes)) for Nyström features, some tens of passes (Newton steps
     as of S. Keerthi and D. DeCoste, JMLR 2005); memory O(M²) and the budget. The
-    default map alone standardises features, where validation prefers it, as one
-    bandwidth each. float32 is learned from as it is; predictions take blocks and Dask.
+    default map alone standardises features, where validation prefers it. Predictions
+    take blocks and Dask.
 
     Examples
     --------
@@ -173,8 +182,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array or CSR matrix of shape (n, n_features), Dask collection or `blocks`
-            Blocks carry their labels and are walked several times; the map is fitted on
-            the first.
+            Blocks carry their labels and are read several times, the first by the map.
         y : array of (n,)
             Labels of any type.
         sample_weight : array of (n,), optional
@@ -185,6 +193,8 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         """
         self._check()
         source, first = self._source(X, y, sample_weight)
+        if self.calibrate:
+            check_in_memory(source)
         keep = self.warm_start and self._continues(first)
         checkpoint = checkpoint_of(self, first if isinstance(X, Blocks) else None)
         if keep:
@@ -193,8 +203,9 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
             found = checkpoint.once("map", lambda: self._fitted_map(first))
             transformer, self._found_alpha = found
         parts = training(self, source, transformer, first, checkpoint=checkpoint)
-        self._temperature = self._calibrated(parts) if self.calibrate else 1.0
         self._set(parts, self._learn(parts, self._start if keep else None))
+        if self.calibrate:
+            self._temperature = self._calibrated(first)
         self._incremental: Any = None
         checkpoint.clear()
         return self
@@ -251,8 +262,29 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
     @available_if(gives_probabilities)
     @over_chunks
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Probabilities, (n, n_classes), in the order of `classes_`."""
+        """Probabilities, (n, n_classes), in the order of `classes_`.
+
+        softmax(a s) of the scores s. For "log" a is 1; for the other losses it is the
+        number of least log loss on at most 4096 rows, each scored by the model without
+        it (approximate leave-one-out), or on held-out rows with calibrate=True.
+        """
         return probabilities(self._scores(X), self._temperature)
+
+    def forward(self, ops: Ops, X: Tensor) -> Tensor:
+        """Scores, (n, n_scores), in the operations of any namespace."""
+        return forward_linear(self.features_, ops, X, self._columns, self.intercept_)
+
+    def outputs(self, ops: Ops, X: Tensor) -> dict[str, Tensor]:
+        """Everything an exported model says of rows X, by name."""
+        S = self.forward(ops, X)
+        results = class_outputs(ops, S, self.classes_)
+        if not gives_probabilities(self):
+            return results
+        scaled = ops.multiply(S, float(self._temperature))
+        if len(self.classes_) > 2:
+            return results | {"probabilities": ops.softmax(scaled)}
+        both = ops.concat([ops.negative(scaled), scaled])
+        return results | {"probabilities": ops.sigmoid(both)}
 
     def _scores(self, X: Any) -> np.ndarray:
         check_is_fitted(self, "coef_")
@@ -353,13 +385,15 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
     def _set(self, parts: Training, linear: Linear) -> None:
         B = linear.B
         self.features_, self._columns = parts.transformer, parts.raw.to_columns(B)
-        self._fitted_features = repr(self.features)
+        self._fitted_features = fingerprint(self.features)
         self.coef_, self.intercept_ = B.T, linear.intercept
         self.alpha_, self.n_iter_ = linear.alpha, linear.n_iter
+        if not self.calibrate:
+            self._temperature = self._left_out_temperature(parts, linear)
 
     def _continues(self, first: Block) -> bool:
         """Whether the last fit was of as many classes, and of the same features."""
-        if not hasattr(self, "coef_") or self._fitted_features != repr(self.features):
+        if not matches(getattr(self, "_fitted_features", None), self.features):
             return False
         width = getattr(self.features_, "n_features_in_", first.X.shape[1])
         return (width, len(self.coef_)) == (first.X.shape[1], self._n_outputs)
@@ -369,14 +403,29 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         """The coefficients of the last fit, with the intercept behind them."""
         return np.vstack([self.coef_.T, self.intercept_][: 1 + self.fit_intercept])
 
-    def _calibrated(self, parts: Training) -> float:
-        """The temperature of scores, from rows that a first fit has not seen."""
-        learned, held = split(parts.source)
-        inner = training(self, learned, parts.transformer, held)
-        linear = self._learn(inner)
-        B = parts.raw.to_columns(linear.B)
-        S = predicted(parts.transformer, B, linear.intercept, held.X)
-        return temperature(S, held.y, held.weight)
+    def _left_out_temperature(self, parts: Training, linear: Linear) -> float:
+        """The temperature of scores, by leave-one-out on some of the rows."""
+        if self.loss == "log":
+            return 1.0  # its scores are logarithms of probabilities already
+        sample, rows = linear.sample, parts.rows
+        if sample is not None and sample.T is not None:
+            if linear.path is not None:
+                S = linear.path.left_out(sample, linear.alpha).scores
+                return temperature(S, class_numbers(sample.T), sample.weight)
+            rows = KeptRows(sample.F, sample.T[:, 0], sample.weight, None)
+        B = np.vstack([linear.B, linear.intercept][: 1 + self.fit_intercept])
+        return temperature(
+            *left_out_scores(self._loss, rows, B, linear.alpha, linear.n_rows)
+        )
+
+    def _calibrated(self, first: Block) -> float:
+        """The same from rows that had no part in choosing or learning anything."""
+        learned, held = split(canonical(*first))
+        other = {"calibrate": False, "checkpoint": None, "warm_start": False}
+        model = clone(self).set_params(**other)
+        model.fit(learned.X, self.classes_[learned.y], learned.weight)
+        X, y, weight = self._labels.block(held.X, self.classes_[held.y], held.weight)
+        return temperature(model._scores(X), y, weight)
 
     def _begin(self, X: Any, y: Any, weight: Any, classes: Any) -> Incremental:
         """The first block of a stream: classes, map, and nothing learned yet."""
@@ -390,7 +439,6 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         self._set_labels(Labels.named(classes, self.class_weight))
         block = self._labels.block(X, y, weight)
         self._map, self._found_alpha = self._fitted_map(block)
-        self._temperature = 1.0
         how = self.fit_intercept, self.gram, self._labels
         return Incremental(name, self._loss, self._penalty, *how)
 

@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from sklearn.base import TransformerMixin
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
 from ..compact import CompactMap
 from ..compression import JL
-from ..laws import Normal
 from ..maps import RandomFeatures, RandomProjection
 from ..nystroem import Nystroem
-from ..projections import PROJECTIONS, BlockDiagonal, Compressive, Projection
-from ..projections.auto import FEW_FEATURES, choose
-from ..projections.hadamard import padded
+from ..projections import PROJECTIONS, Projection
 
 COSINE_FLOPS = 12
 """Operations of a cosine: reduction and polynomial."""
 
 KERNEL_FLOPS = 20
 """Operations of a kernel value, its inner product aside."""
-
-DENSE = "dense", "orthogonal", "qmc", "orthoprojector"
-"""Projections that are a product with a matrix of all their entries."""
 
 LEARNING_PASSES = 60
 """Passes of a learned map over its rows, each with a gradient, about."""
@@ -54,7 +46,8 @@ def map_cost(features: Any, n: int, d: int, filled: float) -> MapCost:
         return _random_cost(features, n, d, filled)
     if isinstance(features, RandomProjection):
         m = features.n_components
-        flops, numbers = projection_cost(features.projection, m, d, filled, linear=True)
+        projection: Projection = features._part("projection", PROJECTIONS, Projection)
+        flops, numbers = projection.cost(m, d, filled=_csr_entries(filled, d))
         return MapCost(m, flops, numbers, numbers, numbers)
     if isinstance(features, Nystroem):
         m = min(features.n_components, n)
@@ -95,20 +88,21 @@ def _pipeline_cost(steps: list[Any], n: int, d: int, filled: float) -> MapCost:
 
 
 def _random_cost(features: RandomFeatures, n: int, d: int, filled: float) -> MapCost:
-    nonlinearity, _, compression = features._parts()
+    nonlinearity, projection, compression = features._parts()
+    law = features._kernel(nonlinearity).unit_law()
     m = features.n_components
     drawn = m if compression is None else compression.n_drawn(m)
     n_phases = nonlinearity.n_projections(drawn)
-    flops, numbers = projection_cost(features.projection, n_phases, d, filled)
+    n_stages = nonlinearity.n_stages
+    stage = projection.cost(n_phases // n_stages, d, law, _csr_entries(filled, d))
+    flops, numbers = n_stages * stage.flops, n_stages * stage.numbers
     each = COSINE_FLOPS * nonlinearity.n_projections(m)
     if compression is None:
         onehot = getattr(nonlinearity, "output", None) == "onehot"
         columns = m * nonlinearity.pool_size if onehot else m
         return MapCost(columns, flops + each, numbers, numbers, numbers)
     if isinstance(compression, JL):  # every candidate for every row, then mixed
-        mixing, more = projection_cost(
-            compression.projection, m, drawn, drawn, linear=True
-        )
+        mixing, more = compression.mixing.cost(m, drawn)
         row, held = flops + COSINE_FLOPS * n_phases + mixing, numbers + more
         return MapCost(m, row, held, held, held)
     # products of the candidates on a sample of rows, then a walk among them
@@ -118,42 +112,6 @@ def _random_cost(features: RandomFeatures, n: int, d: int, filled: float) -> Map
     return MapCost(m, flops * share + each, to_fit, numbers * share, 2 * drawn**2)
 
 
-def projection_cost(
-    projection: Any, m: int, d: int, filled: float, linear: bool = False
-) -> tuple[float, float]:
-    """Operations a row and numbers of a projection from d to m.
-
-    `linear` is for projections that keep lengths, not a kernel: their blocks are small.
-    """
-    name = _name(projection, m, d)
-    p = padded(d)
-    blocks = -(-m // p)
-    if name == "compressive":
-        spec = projection if isinstance(projection, Compressive) else Compressive()
-        q = spec.measurements(d)
-        flops, numbers = projection_cost(spec.projection, m, q, q)
-        return 2 * q * filled + flops, q * d + numbers
-    if name == "block_diagonal":
-        spec = projection if isinstance(projection, BlockDiagonal) else BlockDiagonal()
-        entries = m * d / spec.blocks_per_pass(m, d, linear)
-        return 2 * entries * filled / d, 2 * entries
-    transforms: dict[str, tuple[float, float]] = {
-        "sorf": (3 * blocks * p * np.log2(p), 4 * blocks * p),
-        "fastfood": (2 * blocks * p * np.log2(p), 4 * blocks * p),
-        "circulant": (10 * blocks * p * np.log2(p), 3 * blocks * p),
-        "sparse": (2 * m * filled / np.sqrt(d), m * np.sqrt(d)),
-    }
-    transforms |= dict.fromkeys(DENSE, (2 * m * filled, m * d))
-    return transforms[name]
-
-
-def _name(projection: Any, m: int, d: int) -> str:
-    """A projection's name; the one that "auto" comes to."""
-    names: dict[Callable, str] = {kind: name for name, kind in PROJECTIONS.items()}
-    if isinstance(projection, str) and projection != "auto":
-        return projection
-    if isinstance(projection, Projection) and type(projection) in names:
-        return names[type(projection)]
-    if d <= FEW_FEATURES:
-        return "qmc"
-    return names[type(choose(np.empty((0, d)), Normal(1.0), m))]
+def _csr_entries(filled: float, d: int) -> float | None:
+    """Entries of a row where that is CSR, which a row without zeros is not."""
+    return filled if filled < d else None

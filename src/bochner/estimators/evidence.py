@@ -16,9 +16,10 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import lapack
 
-from .._distances import as_float64, distances, middle
+from .._distances import as_float64, distances
 from .._progress import Report
 from .._random import Stream
+from .._spread import centre_of
 from ..kernels import Gaussian, Kernel, Matern
 from .training import deviations
 
@@ -71,6 +72,7 @@ def search_kernel(X: Any, y: np.ndarray, weight: Any, report: Report) -> Kernel:
     n, d = rows.shape
     w = np.ones(n) if weight is None else weight[places]
     T = y[places].reshape(n, -1).astype(np.float64)
+    T = T - centre_of(T)  # exact, where the mean of large targets is not
     T = T - np.average(T, axis=0, weights=w)
     scale = np.sqrt(np.average(T**2, axis=0, weights=w))
     T = T[:, scale > 0] / scale[scale > 0]
@@ -93,7 +95,7 @@ def _standardised(rows: Any, spread: np.ndarray) -> Any:
     if sparse.issparse(rows):
         rows = rows.multiply(1 / spread).tocsr()
         return rows.toarray() if rows.shape[1] <= ARD_FEATURES else rows
-    return (rows - middle(rows)) / spread
+    return (rows - centre_of(rows)) / spread
 
 
 def _start(profile: Profile, rows: Any, T: np.ndarray, w: np.ndarray) -> np.ndarray:

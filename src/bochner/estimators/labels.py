@@ -11,7 +11,7 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from .._lazy import LazyRows
-from .._validation import class_codes
+from .._validation import class_codes, did_you_mean
 from ..execution.sources import Block
 from ..linear.moments import Moments
 
@@ -65,7 +65,7 @@ class Labels:
         """How many rows there are, from moments of ±1 codes: factors do not count."""
         if self.factors is None:
             return moments.size
-        positive = (moments.weight + moments.t) / 2
+        positive = moments.weight * (1 + moments.mean_t) / 2
         if len(self.classes) == 2:
             positive = np.append(moments.weight - positive, positive)
         factors = np.where(self.factors > 0, self.factors, np.inf)
@@ -116,7 +116,8 @@ def _factors(classes: np.ndarray, class_weight: Any, counts: Any) -> np.ndarray 
     if not (isinstance(class_weight, str) and class_weight == "balanced"):
         raise ValueError(
             f"{OWNER}: class_weight must be one of None, 'balanced' and a dict of "
-            f"weights by label; got {class_weight!r}."
+            f"weights by label; got {class_weight!r}"
+            f"{did_you_mean(class_weight, ['balanced'])}."
         )
     if counts is None:
         raise ValueError(

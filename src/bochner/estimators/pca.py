@@ -14,6 +14,8 @@ from sklearn.base import (
 from sklearn.utils.validation import check_is_fitted
 
 from .._lazy import is_lazy, over_chunks
+from .._ops import Ops, Tensor
+from .._steps import forward_linear
 from .._transformer import checked_rows
 from .._validation import FLOAT_NAMES, check_count, check_weight
 from .._whole import whole
@@ -175,6 +177,15 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         shift = -self.components_ @ self.mean_
         return predicted(self.features_, self._columns, shift, X)
 
+    def forward(self, ops: Ops, X: Tensor) -> Tensor:
+        """What `transform` gives for rows X, in the operations of any namespace."""
+        shift = -self.components_ @ self.mean_
+        return forward_linear(self.features_, ops, X, self._columns, shift)
+
+    def outputs(self, ops: Ops, X: Tensor) -> dict[str, Tensor]:
+        """Everything an exported model says of rows X, by name."""
+        return {"components": self.forward(ops, X)}
+
     def _source(self, X: Any, sample_weight: Any) -> tuple[Source, Block]:
         if isinstance(X, Blocks):
             check_alone(self, None, sample_weight)
@@ -183,7 +194,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         X, _, sample_weight = gathered(X, None, sample_weight)
         if is_lazy(X):
             lazy = lazy_source(self, X, None, sample_weight, self._again)
-            return lazy, Block(lazy.X, np.zeros(lazy.n_rows), lazy.weight)
+            return lazy, Block(lazy.X, _no_targets(lazy.n_rows), lazy.weight)
         block = self._checked(X, None, sample_weight, True)
         return ArraySource(*block), block
 
@@ -200,7 +211,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         if not is_automatic(self.features):
             features = given_features(self, X.shape[0], rng)
             return fit_transformer(features, X, y, weight)
-        rows = canonical(X, np.zeros(X.shape[0]), weight)
+        rows = canonical(X, _no_targets(X.shape[0]), weight)
         size = default_size(self, rows.n_rows)
         features = Nystroem(size, gamma="median", random_state=seed(rng, "map"))
         return features.fit(X, sample_weight=weight)
@@ -252,6 +263,11 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = FLOAT_NAMES.copy()
         return tags
+
+
+def _no_targets(n: int) -> np.ndarray:
+    """Zeros for n rows, which take no memory."""
+    return np.broadcast_to(0.0, n)
 
 
 def _are_few(source: Source, n_columns: int, n_components: int) -> bool:

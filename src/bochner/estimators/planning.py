@@ -12,8 +12,10 @@ from .._validation import check_count, check_option, check_positive
 from ..execution.features import FITTING, PASSING_BYTES
 from ..execution.memory import budget, machine_bytes, readable
 from ..execution.stream import BLOCK_BYTES
+from ..linear.left_out import left_out_bytes
 from ..linear.moments import GRAM_ROWS
 from ..linear.preconditioner import FACTORED_COLUMNS, SAMPLED_ROWS
+from ..linear.sample import FEW_ROWS
 from ..linear.sample import ROWS as CHOSEN_BY
 from ..nystroem import Nystroem
 from .classifier import KernelClassifier
@@ -160,8 +162,8 @@ def _learning(owner: Any, cost: MapCost, n: int, size: int) -> list[Stage]:
     chunk = min(PASSING_BYTES, n * m * size) + 8 * m * min(n, GRAM_ROWS["float64"])
     making = n * cost.a_row
     if m <= FACTORED_COLUMNS and getattr(owner, "loss", "squared") == "squared":
-        sampled = is_chosen(getattr(owner, "alpha", 1.0))
-        sample = 16 * min(n, CHOSEN_BY) * m if sampled else 0
+        chosen = is_chosen(getattr(owner, "alpha", 1.0))
+        sample = 16 * min(n, CHOSEN_BY if chosen else FEW_ROWS) * m
         return [
             Stage("features", chunk, making, "one pass, a chunk at a time"),
             Stage("sums", 8 * m**2 + sample, n * m**2, "one pass"),
@@ -175,11 +177,15 @@ def _learning(owner: Any, cost: MapCost, n: int, size: int) -> list[Stage]:
     sample = min(n, m if m <= FACTORED_COLUMNS else SAMPLED_ROWS)
     square = m if m <= FACTORED_COLUMNS else sample
     outputs = "a class" if is_classifier(owner) else "a target"
-    return [
+    stages = [
         Stage("features", min(whole, total), passes * making, note),
         Stage("passes", 0, PASSES * 4.0 * n * m, f"operations for {outputs}"),
         Stage("solve", FIXED_BYTES * square**2, sample * m * square + square**3),
     ]
+    if is_classifier(owner) and owner.loss != "log":
+        scored = left_out_bytes(n, m, size)
+        stages.append(Stage("scores", scored, 0.0, "of rows left out"))
+    return stages
 
 
 def _judged(
@@ -188,7 +194,7 @@ def _judged(
     """Stages with their sum, and what to change."""
     held = {stage.name: stage.bytes for stage in stages}
     data, map_bytes = held.pop("data"), held.pop("map")
-    working = held.pop("features") + held.pop("sums", 0)
+    working = held.pop("features") + held.pop("sums", 0) + held.pop("scores", 0)
     working = max(working, held.get("solve", 0))
     peak = data + map_bytes + working
     machine, advice = machine_bytes(), []

@@ -7,9 +7,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import validate_data
 
 from .._lazy import is_lazy
+from .._transformer import set_columns
 from ..execution.sources import Block, validated
 from ..execution.stream import Blocks
 from ..landmarks import SORTED_ROWS
@@ -82,8 +82,7 @@ def lazy_source(
         dask_source,  # where X comes from, Dask is installed
     )
 
-    names = X._meta if hasattr(X, "columns") else np.empty((0, X.shape[1]))
-    validate_data(owner, names, reset=True, skip_check_array=True)
+    set_columns(owner, X)
     if y is None and supervised:
         raise missing_target(owner)
     return dask_source(type(owner).__name__, X, y, weight, validate)

@@ -5,13 +5,21 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.base import BaseEstimator, MultiOutputMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._lazy import LazyRows, is_lazy, over_chunks
+from .._ops import Ops, Tensor
 from .._progress import reporter
+from .._steps import forward, forward_linear
 from .._transformer import checked_rows
-from .._validation import check_flags, check_option, check_weight
+from .._validation import (
+    check_flags,
+    check_numeric_target,
+    check_option,
+    check_weight,
+    warn_user,
+)
 from .._whole import whole
 from ..execution.checkpoint import checkpoint_of
 from ..execution.features import PASSING_BYTES, FeatureRows, raw_features
@@ -22,6 +30,7 @@ from ..linear.rows import mixed
 from ..nystroem import Nystroem
 from .evidence import search_kernel
 from .reading import check_alone, first_block, gathered, lazy_source, missing_target
+from .scoring import R2Mixin
 from .solving import (
     Linear,
     check_alpha,
@@ -52,7 +61,7 @@ CG_TOL = 1e-14
 """Relative gain at which conjugate gradients stop: coefficients to about 1e-7."""
 
 
-class KernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
+class KernelRegressor(MultiOutputMixin, R2Mixin, BaseEstimator):
     """Kernel ridge regression on features: a Gaussian process that scales.
 
         minimise over w, b   ½ Σ_i (y_i − wᵀφ(x_i) − b)² + α/2 ‖w‖²
@@ -95,7 +104,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     intercept_ : float, or array of (n_targets,)
     alpha_ : float
     noise_ : float, or array of (n_targets,)
-        Variance of the noise, σ².
+        Variance of the noise, σ², from residuals of at most 4096 rows; a few outliers
+        leave it as it is.
     log_marginal_likelihood_ : float
         log p(y) of the process with this map and α, at the best σ²; with an intercept
         of y about its mean. Not there past 8192 features.
@@ -183,26 +193,67 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self._add(self._checked(X, y, sample_weight, not self._begun))
         return self
 
-    @over_chunks
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """The mean, (n,) or (n, n_targets), and on request its standard deviation.
 
         The deviation is that of a new observation: √(σ² (1 + φᵀ(FᵀF + αI)⁻¹φ)).
         """
         check_is_fitted(self, "coef_")
+        if return_std:
+            self._warn_of_intervals()
+        return self._predict(X, return_std)
+
+    @over_chunks
+    def _predict(self, X: Any, return_std: bool) -> Any:
         X = checked_rows(self, X, reset=False)
         S = predicted(self.features_, self._B, self._b, X)
         mean = S[:, 0] if self._flat else S
         if not return_std:
             return mean
+        self._check_posterior()
+        variance = np.outer(1 + self._leverage(X), np.atleast_1d(self.noise_))
+        std = np.sqrt(variance).astype(S.dtype)
+        return mean, std[:, 0] if self._flat else std
+
+    def forward(self, ops: Ops, X: Tensor) -> Tensor:
+        """Predictions, (n,) or (n, n_targets), in the operations of any namespace."""
+        S = forward_linear(self.features_, ops, X, self._B, self._b)
+        return ops.reshape(S, -1) if self._flat else S
+
+    def outputs(self, ops: Ops, X: Tensor) -> dict[str, Tensor]:
+        """Everything an exported model says of rows X, by name."""
+        return {"prediction": self.forward(ops, X)}
+
+    def forward_std(self, ops: Ops, X: Tensor) -> Tensor:
+        """√(noise (1 + φᵀ(FᵀF + αI)⁻¹φ)), computed in float64."""
+        self._check_posterior()
+        F = ops.cast(forward(self.features_, ops, X), np.float64)
+        posterior, noise = self._posterior, np.atleast_1d(self.noise_)
+        with ops.computing_in(np.float64):
+            A = ops.subtract(ops.matmul(F, posterior.root), posterior.shift)
+            spread = ops.add(ops.sum_squares(A), 1.0 + float(posterior.constant))
+            std = ops.sqrt(ops.multiply(spread, noise.astype(np.float64)))
+        std = ops.cast(std, ops.dtype)
+        return ops.reshape(std, -1) if self._flat else std
+
+    def _check_posterior(self) -> None:
         if self._posterior is None:
             raise ValueError(
                 "KernelRegressor: standard deviations need the square of the number of "
                 "features in memory, at most 8192²; use fewer features."
             )
-        variance = np.outer(1 + self._leverage(X), np.atleast_1d(self.noise_))
-        std = np.sqrt(variance).astype(S.dtype)
-        return mean, std[:, 0] if self._flat else std
+
+    def _warn_of_intervals(self) -> None:
+        """Warn where intervals do not hold what they promise on rows left out."""
+        missed = getattr(self, "_missed_interval", None)  # earlier versions kept none
+        if missed is not None:
+            level, share = missed
+            warn_user(
+                "KernelRegressor: the noise is not the same everywhere, or far from "
+                f"normal: {share:.0%} of the training targets, each left out, lie "
+                f"inside the interval that should hold {level:.0%}. Where intervals "
+                "matter, take quantiles of residuals on held-out rows."
+            )
 
     def _check(self) -> None:
         check_option(type(self).__name__, "gram", self.gram, ("float64", "float32"))
@@ -229,6 +280,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     def _checked(self, X: Any, y: Any, weight: Any, reset: bool) -> Block:
         if y is None:
             raise missing_target(self)
+        check_numeric_target(type(self).__name__, y)
         X, y = checked_rows(self, X, y, reset=reset, multi_output=True, y_numeric=True)
         weight = check_weight(type(self).__name__, weight, X)
         shape = y.shape[1:]
@@ -322,9 +374,11 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self._posterior: Any = None
         for name in ("noise_", "log_marginal_likelihood_"):
             self.__dict__.pop(name, None)
-        if linear.path is not None:
-            noise = linear.path.noise(linear.alpha)
-            self.noise_ = float(noise[0]) if self._flat else noise
+        self._missed_interval: Any = None
+        if linear.path is not None and linear.sample is not None:
+            left_out = linear.path.left_out(linear.sample, linear.alpha)
+            self.noise_ = float(left_out.noise[0]) if self._flat else left_out.noise
+            self._missed_interval = left_out.missed_interval()
             self.log_marginal_likelihood_ = linear.path.log_evidence(linear.alpha)
             self._posterior = linear.path.posterior(linear.alpha)
 

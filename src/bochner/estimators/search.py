@@ -1,8 +1,9 @@
 """The default map of classifiers: bandwidth and scaling by leave-one-out.
 
 On at most 1000 rows, kernel ridge on ±1 codes has its exact leave-one-out scores from
-one inverse. Bandwidths are walked by factors of two from 1/(d · var), with the features
-as they are and with each divided by its standard deviation, while the loss falls. The
+one inverse. Bandwidths are walked by factors of two from 1/(d · var), var the mean of
+the features' variances, with the features as they are and with each divided by its
+standard deviation, while the loss falls. The
 winner is then compared with narrower ones on 1000 landmarks and up to 15,000 rows,
 because more rows can tell finer detail. Standardised features are one bandwidth a
 feature: the map needs no scaler, and sparse rows stay sparse.
@@ -18,11 +19,11 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import lapack
 
-from .._bandwidth import scale as scale_rule
 from .._columns import columns_of
-from .._distances import as_float64, distances, middle
+from .._distances import as_float64, distances
 from .._progress import Report
 from .._random import Stream
+from .._spread import centre_of, spread_of
 from ..execution.sources import ArraySource
 from ..kernels import Gaussian
 from ..linear.losses import signs
@@ -105,7 +106,9 @@ def guess_classes(
 
 def search_numbers(X: Any, y: np.ndarray, report: Report) -> tuple[Scaled, float]:
     """Scaling and factor on the rule's γ, one for all features, for numbers (n,)."""
-    T = (y.reshape(-1, 1) - y.mean()) / (y.std() or 1.0)
+    T = y.reshape(-1, 1).astype(np.float64)
+    T = T - centre_of(T)
+    T = (T - T.mean()) / (T.std() or 1.0)
     return _searched(X, lambda places: T[places], None, squared, report)
 
 
@@ -133,13 +136,19 @@ def _searched(
 
 def _scalings(X: Any, w: np.ndarray, spread: np.ndarray) -> list[Scaled]:
     rows = as_float64(X)
-    plain = scale_rule(rows, "sqeuclidean", w)
-    found = [Scaled("unscaled", _distances(rows), plain, None)]
+    if not sparse.issparse(rows):
+        rows -= centre_of(rows)
+    plain = Scaled("unscaled", _distances(rows), _rule(rows, w), None)
     if np.allclose(spread, spread[0]):
-        return found  # one unit for all: nothing to choose
+        return [plain]  # one unit for all: nothing to choose
     rows = _divided(rows, spread)
-    gamma = scale_rule(rows, "sqeuclidean", w)
-    return [*found, Scaled("standardised", _distances(rows), gamma, spread)]
+    return [plain, Scaled("standardised", _distances(rows), _rule(rows, w), spread)]
+
+
+def _rule(rows: Any, w: np.ndarray) -> float:
+    """1/Σ_j var x_j: the "scale" rule about the mean of every feature, not of all."""
+    total = float((spread_of(rows, w).deviation ** 2).sum())
+    return 1 / total if total > 0 else 1.0
 
 
 def _walk(
@@ -167,7 +176,7 @@ def _refined(
     X: Any, y: np.ndarray, weight: Any, n_classes: int, scaled: Scaled, factor: float
 ) -> tuple[float, float]:
     """The factor, or a narrower one while the loss on rows held out falls, and α."""
-    places = Stream(0).child("refine").permutation(X.shape[0])[:MORE_ROWS]
+    places = Stream(0).child("refine").permutation(X.shape[0], MORE_ROWS)
     rows = X[places]
     w = np.ones(len(places)) if weight is None else weight[places]
     T = signs(y[places], n_classes, np.float64)
@@ -183,10 +192,14 @@ def _refined(
 
 
 def _held_out(kernel: Gaussian, rows: Any, T: np.ndarray, w: np.ndarray) -> np.ndarray:
-    """Mean squared hinge on a fifth, of ridge on landmarks learned from the rest."""
-    landmarks = rows[: min(LANDMARKS, len(w) // 2)]
-    C = columns_of(kernel, landmarks)(rows)
+    """Mean squared hinge on a fifth, of ridge on landmarks learned from the rest.
+
+    Landmarks are rows that are learned from: at a landmark of its own a held-out row
+    would be recognised, and narrow kernels would look too good.
+    """
     inside, held = slice(len(w) // 5, None), slice(0, len(w) // 5)
+    landmarks = rows[inside][: min(LANDMARKS, len(w) // 2)]
+    C = columns_of(kernel, landmarks)(rows)
     root = np.sqrt(w[inside, None]).astype(C.dtype)
     A = C[inside] if (w == 1).all() else C[inside] * root
     G = (A.T @ A).astype(np.float64)  # one array twice: half the work
@@ -211,8 +224,6 @@ def _divided(rows: Any, divisor: np.ndarray) -> Any:
 
 
 def _distances(rows: Any) -> np.ndarray:
-    if not sparse.issparse(rows):
-        rows = rows - middle(rows)
     D = distances(rows, rows, "sqeuclidean")
     np.fill_diagonal(D, 0)
     return D

@@ -24,7 +24,7 @@ from ..linear.preconditioner import (
 )
 from ..linear.ridge import RidgePath
 from ..linear.rows import Chunk, Rows, mixed
-from ..linear.sample import RowSample
+from ..linear.sample import FEW_ROWS, ROWS, RowSample
 from .selection import select_alpha
 
 SMALL = 10_000_000
@@ -51,6 +51,8 @@ class Linear:
     alpha: float
     n_iter: int = 1
     path: RidgePath | None = None
+    sample: RowSample | None = None  # of the rows learned from
+    n_rows: int | None = None  # how many those are, where they came in several calls
 
 
 def check_alpha(owner: str, alpha: Any) -> tuple[float | None, np.ndarray | None]:
@@ -74,30 +76,28 @@ def is_chosen(alpha: Any) -> bool:
 
 @dataclass
 class Sums:
-    """All that ridge keeps of a stream: moments, and rows to choose α by."""
+    """All that ridge keeps of a stream: moments, and rows to judge the fit by."""
 
     moments: Moments
-    sample: RowSample | None
+    sample: RowSample
 
     @classmethod
     def zero(
-        cls, n_columns: int, n_targets: int, place: int = 0, sampled: bool = True
+        cls, n_columns: int, n_targets: int, place: int = 0, sampled: int = ROWS
     ) -> Sums:
         """Of no rows, the next of which is at this place."""
-        sample = RowSample(seen=place) if sampled else None
+        sample = RowSample(seen=place, size=sampled)
         return cls(Moments.zero(n_columns, n_targets), sample)
 
     def add(self, F: Any, T: np.ndarray, weight: Any, dtype: Any) -> None:
         """Take in rows."""
         self.moments.add(F, T, weight, dtype)
-        if self.sample is not None:
-            self.sample.add(F, T, weight)
+        self.sample.add(F, T, weight)
 
     def merge(self, other: Sums) -> None:
         """Take in the rows of another."""
         self.moments.merge(other.moments)
-        if self.sample is not None and other.sample is not None:
-            self.sample.merge(other.sample)
+        self.sample.merge(other.sample)
 
 
 def solve_ridge(
@@ -107,16 +107,15 @@ def solve_ridge(
     fixed, candidates = check_alpha(owner, alpha)
     path = RidgePath(sums.moments, intercept, size)
     if fixed is None:
-        assert sums.sample is not None
         fixed = path.best(sums.sample, candidates)
     B, constant = path.coefficients(fixed)
-    return Linear(B, constant, fixed, path=path)
+    return Linear(B, constant, fixed, path=path, sample=sums.sample)
 
 
 def sums_of(loss: Loss, rows: Rows, n_outputs: int, dtype: Any, alpha: Any) -> Sums:
-    """One pass over the rows; a sample of them only where α is to be chosen by it."""
+    """One pass over the rows; the sample is smaller where α is given."""
     n_columns, mixing = rows.n_columns, rows.mixing
-    sampled = is_chosen(alpha)
+    sampled = ROWS if is_chosen(alpha) else FEW_ROWS
 
     def add(sums: Sums, chunk: Chunk) -> None:
         T = loss.encode(chunk.y, np.float64)
@@ -150,7 +149,9 @@ def solve_newton(
     size = raw.n_columns + intercept
     # the largest sample asked for: later ones are parts of it
     asked = SAMPLE * size if size <= FACTORED_COLUMNS else SAMPLED_ROWS
-    rows.sample(max(asked, rows.n_rows // START_SHARE))
+    sample = rows.sample(max(asked, rows.n_rows // START_SHARE))
+    if intercept:  # it takes up an origin of the targets
+        loss = loss.about(np.concatenate([chunk.y for chunk in sample.chunks()]))
     if fixed is None:
         fixed = checkpoint.once(
             "alpha", lambda: select_alpha(loss, rows, raw, candidates, intercept)
@@ -181,7 +182,8 @@ def solve_newton(
     if found.gain > tol:
         warnings.warn(NOT_CONVERGED.format(owner, max_iter), ConvergenceWarning, 2)
     m = raw.n_columns
-    return Linear(found.B[:m], found.B[m:].sum(axis=0), fixed, found.n_iter)
+    constant = found.B[m:].sum(axis=0) + loss.origin
+    return Linear(found.B[:m], constant, fixed, found.n_iter)
 
 
 def _start(

@@ -92,4 +92,5 @@ class Incremental:
             return solve_ridge(self.state, self.alpha, self.owner, self.intercept, size)
         assert self.state is not None and self.chosen is not None
         B, m = self.state.B, raw.n_columns
-        return Linear(B[:m], B[m:].sum(axis=0), self.chosen)
+        seen: Any = {"sample": self.state.sample, "n_rows": self.state.n_rows}
+        return Linear(B[:m], B[m:].sum(axis=0), self.chosen, **seen)

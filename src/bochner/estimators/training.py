@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -13,12 +14,12 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
-from .._distances import as_float64
-from .._lazy import LazyRows
+from .._lazy import LazyRows, counted_places
 from .._progress import reporter, silent
 from .._random import Stream, as_stream
+from .._spread import TOO_COARSE, spread_of
 from .._transformer import RowTransformer
-from .._validation import check_count
+from .._validation import check_count, did_you_mean
 from ..execution.checkpoint import Checkpoint
 from ..execution.features import (
     PASSING_BYTES,
@@ -61,7 +62,7 @@ def canonical(X: Any, y: np.ndarray, weight: np.ndarray | None) -> ArraySource:
     if n > SORTED_ROWS:
         return ArraySource(X, y, weight)
     if isinstance(X, LazyRows):
-        X, y = X[:], y[:]
+        X, y, weight = X[:], y[:], None if weight is None else weight[:]
     targets = y.reshape(n, -1).astype(np.float64)
     table = sparse.hstack([X, targets]).tocsr() if sparse.issparse(X) else None
     first, inverse = distinct(np.column_stack([X, targets]) if table is None else table)
@@ -162,7 +163,8 @@ def given_features(owner: Any, n: int, rng: Stream | None) -> Any:
             raise ValueError(
                 f"{type(owner).__name__}: features must be one of "
                 f"{', '.join(map(repr, METHODS))}, a number of components, a "
-                f"transformer or None; got {features!r}."
+                f"transformer or None; got {features!r}"
+                f"{did_you_mean(features, METHODS)}."
             )
         size = default_size(owner, n if features == "nystroem" else max(n, SIZES[0]))
         features = METHODS[features](size // 2 * 2 or 1)
@@ -217,13 +219,14 @@ def fit_transformer(transformer: Any, X: Any, y: Any, weight: Any) -> Any:
     if isinstance(transformer, FrozenEstimator):
         return transformer
     if isinstance(X, LazyRows) and not isinstance(transformer, RowTransformer):
+        y = X.targets(type(transformer).__name__, y)
         X, places = X.sample()
         y = None if y is None else y[places]
         weight = None if weight is None else weight[places]
     if weight is None:
-        return transformer.fit(X, y)
-    kept = np.flatnonzero(weight)
-    if len(kept) < len(weight):
+        return _fitted_quietly(transformer, X, y)
+    kept = counted_places(weight)
+    if kept is not None and len(kept) < len(weight):
         X, weight = X[kept], weight[kept]
         y = None if y is None else y[kept]
     steps = {"": transformer}
@@ -234,21 +237,22 @@ def fit_transformer(transformer: Any, X: Any, y: Any, weight: Any) -> Any:
         for name, step in steps.items()
         if has_fit_parameter(step, "sample_weight")
     }
-    return transformer.fit(X, y, **weights)
+    return _fitted_quietly(transformer, X, y, **weights)
+
+
+def _fitted_quietly(transformer: Any, X: Any, y: Any, **weights: Any) -> Any:
+    """The map fitted on rows that the learner has warned of already."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=TOO_COARSE)
+        return transformer.fit(X, y, **weights)
 
 
 def deviations(X: Any, weight: Any) -> np.ndarray:
     """Standard deviation of every feature, 1 where it is constant, (d,)."""
     places = Stream(0).child("deviations").subset(X.shape[0], DEVIATION_ROWS)
-    rows = as_float64(X[places])
-    w = np.ones(len(places)) if weight is None else weight[places]
-    share = w / w.sum()
-    mean = rows.T @ share
-    squares = rows.multiply(rows) if sparse.issparse(rows) else rows**2
-    variance = squares.T @ share - mean**2
-    # below rounding of the mean it is none
-    constant = variance <= 1e-12 * np.maximum(mean**2, np.finfo(float).tiny)
-    return np.where(constant, 1.0, np.sqrt(np.maximum(variance, 0)))
+    w = None if weight is None else weight[places]
+    deviation = spread_of(X[places], w).deviation
+    return np.where(deviation > 0, deviation, 1.0)
 
 
 def predicted(transformer: Any, B: np.ndarray, intercept: np.ndarray, X: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +11,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .naming import named
+from .._validation import did_you_mean
+from .naming import ReadError, named, parsed_by_library
 from .stream import Item, cut
 from .tables import Reading
 
@@ -52,18 +54,24 @@ def npy_rows(path: Path) -> int:
 
 
 def _mapped(path: Path) -> np.ndarray:
-    with named(path, "npy"):
-        X = np.load(path, mmap_mode="r", allow_pickle=False)
-        _check_numbers(X, path)
-        return X
+    X = _loaded(path)
+    _check_numbers(X, path)
+    return X
+
+
+def _loaded(path: Path) -> Any:
+    """The array in an `.npy` file, mapped into memory."""
+    with named(path, "npy"), parsed_by_library(path, "npy"):
+        return np.load(path, mmap_mode="r", allow_pickle=False)
 
 
 def _check_numbers(X: Any, path: Path) -> None:
     """Refuse what are no rows of real numbers."""
     if X.ndim != 2 or X.dtype.kind not in "fiub":
-        raise ValueError(
-            f"blocks: {path.name} must hold rows of real numbers, an array of two "
-            f"dimensions; got shape {X.shape} of {X.dtype}."
+        raise ReadError(
+            " must hold rows of real numbers, an array of two dimensions; got shape "
+            f"{X.shape} of {X.dtype}.",
+            path,
         )
 
 
@@ -77,22 +85,20 @@ def _values(name: str, values: Any) -> Any:
             f"blocks: {name}={str(values)!r} must be the values, or the path of an "
             ".npy file that holds them; there is no such file."
         )
-    with named(path, "npy"):
-        found = np.load(path, mmap_mode="r", allow_pickle=False)
+    found = _loaded(path)
     if found.ndim == 0:
-        raise ValueError(f"blocks: {path.name} must hold a {name} of every row.")
+        raise ReadError(f" must hold a {name} of every row.", path)
     return found
 
 
 def _entries(path: Path, reading: Reading) -> tuple[Any, Any, Any]:
     """Entries of an `.npz` file, or the CSR matrix that SciPy has saved in one."""
-    with open(path, "rb") as file, np.load(file, allow_pickle=False) as entries:
-        names = set(entries.files)
+    with open(path, "rb") as file, contextlib.ExitStack() as stack:
+        with parsed_by_library(path, "npz"):
+            entries = stack.enter_context(np.load(file, allow_pickle=False))
+            names = set(entries.files)  # an array without a name has none
         if {"indices", "indptr", "data"} <= names:
-            file.seek(0)
-            X: Any = sparse.load_npz(file)
-            if hasattr(X, "check_format"):  # before SciPy writes where indices point
-                X.check_format(full_check=True)
+            X = _matrix(file, path)
             _check_numbers(X, path)
             target = _values("target", reading.target)
             return X.tocsr(), target, _values("weight", reading.weight)
@@ -102,10 +108,24 @@ def _entries(path: Path, reading: Reading) -> tuple[Any, Any, Any]:
         asked = {"target": target, "weight": reading.weight}
         values = [_entry(entries, name, n, path) for name, n in asked.items()]
         left = names - {n for n in (target, reading.weight) if isinstance(n, str)}
-        name = "X" if "X" in left else _only(left, path)
-        X = entries[name]
+        X = _array(entries, "X" if "X" in left else _only(left, path), path)
         _check_numbers(X, path)
         return (X, *values)
+
+
+def _matrix(file: Any, path: Path) -> Any:
+    """The sparse matrix that SciPy has saved."""
+    file.seek(0)
+    with parsed_by_library(path, "npz"):
+        X: Any = sparse.load_npz(file)
+        if hasattr(X, "check_format"):  # before SciPy writes where indices point
+            X.check_format(full_check=True)
+        return X
+
+
+def _array(entries: Any, name: str, path: Path) -> Any:
+    with parsed_by_library(path, "npz"):
+        return entries[name]
 
 
 def _entry(entries: Any, name: str, value: Any, path: Path) -> Any:
@@ -113,17 +133,19 @@ def _entry(entries: Any, name: str, value: Any, path: Path) -> Any:
     if not isinstance(value, str):
         return _values(name, value)
     if value not in entries.files:
-        raise ValueError(
-            f"blocks: {path.name} has no entry {value!r}; its entries are "
-            f"{', '.join(sorted(entries.files))}."
+        raise ReadError(
+            f" has no entry {value!r}{did_you_mean(value, entries.files)}; its entries "
+            f"are {', '.join(sorted(entries.files))}.",
+            path,
         )
-    return entries[value]
+    return _array(entries, value, path)
 
 
 def _only(names: set[str], path: Path) -> str:
     if len(names) != 1:
-        raise ValueError(
-            f"blocks: {path.name} must have an entry 'X', or only one that is not the "
-            f"target; got {', '.join(sorted(names)) or 'none'}."
+        raise ReadError(
+            " must have an entry 'X', or only one that is not the target; got "
+            f"{', '.join(sorted(names)) or 'none'}.",
+            path,
         )
     return next(iter(names))

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO
 
-import joblib
 from scipy import sparse
 
 from .._atomic import checksum, remove_leftovers, replacing
+from .._fingerprint import fingerprint
 from .._validation import check_count
 from .._version import __version__
 from .sources import Block
@@ -22,7 +22,7 @@ MAGIC = b"bochner checkpoint 1\n"
 DIGEST = hashlib.sha256().digest_size
 
 SIMPLE = (type(None), bool, int, float, str)
-"""Values that are told by their words alone."""
+"""Types whose values are identified by their words alone."""
 
 UNCOUNTED = ("checkpoint", "checkpoint_every", "verbose", "memory")
 """Parameters that a fit may be resumed with other values of: memory after it ran out,
@@ -37,10 +37,13 @@ class Checkpoint:
     and moved. A file that is damaged, or of another fit, is refused, never read in
     part. The state is a pickle: resume only from files that you wrote.
 
+    What an earlier process saved is read once; what this process saves is written and
+    never read back. So no pass of a fit can take the result of another for its own.
+
     Parameters
     ----------
     path : path or None
-        None keeps state in memory alone.
+        None keeps nothing: every pass starts from its beginning.
     every : int
         Blocks between two files.
     identity : dict
@@ -52,22 +55,35 @@ class Checkpoint:
     ) -> None:
         self._path = None if path is None else Path(path)
         self._every, self._identity = every, identity or {}
-        self._state: dict[str, Any] = {}
-        self._ticks = 0
+        self._state: dict[str, Any] = {}  # for the next file
+        self._resumed: dict[str, Any] = {}  # from the file of an earlier process
+        self._ticks, self._n_folds = 0, 0
         if self._path is not None:
             remove_leftovers(self._path)
             if self._path.exists():
                 self._state = self._read(self._path)
+                self._resumed = self._state.copy()
 
     def get(self, name: str, default: Any = None) -> Any:
-        """State as it was saved last."""
-        return self._state.get(name, default)
+        """State that an earlier process saved; a second call returns the default."""
+        return self._resumed.pop(name, default)
 
     def once(self, name: str, make: Callable[[], Any]) -> Any:
-        """What an earlier run has made, or what is made and saved now."""
-        if name not in self._state:
-            self.save(**{name: make()})
-        return self._state[name]
+        """What an earlier process has made, or what is made and saved now."""
+        if name in self._resumed:
+            return self._resumed.pop(name)
+        made = make()
+        self.save(**{name: made})
+        return made
+
+    def fold_name(self) -> str:
+        """A name for the state of the next fold over rows.
+
+        The first fold of a fit resumes the first of an earlier process, the second its
+        second.
+        """
+        self._n_folds += 1
+        return f"fold {self._n_folds}"
 
     def tick(self, **state: Any) -> None:
         """Save where as many blocks have gone by as were asked for."""
@@ -77,13 +93,17 @@ class Checkpoint:
 
     def save(self, **state: Any) -> None:
         """Replace the file by one with this state."""
-        self._state.update(state)
         if self._path is not None:
+            self._state.update(state)
             self._write(self._path)
 
+    def forget(self, name: str) -> None:
+        """Leave state that has served its purpose out of the next file."""
+        self._state.pop(name, None)
+
     def clear(self) -> None:
-        """The fit is done: nothing to go on from."""
-        self._state = {}
+        """Delete the file: the fit is complete."""
+        self._state, self._resumed = {}, {}
         if self._path is not None:
             self._path.unlink(missing_ok=True)
 
@@ -154,7 +174,7 @@ def checkpoint_of(owner: Any, first: Block | None) -> Checkpoint:
         )
     parameters = owner.get_params()
     identity = {
-        key: _told(parameters[key])
+        key: _described(parameters[key])
         for key in sorted(parameters)
         if key not in UNCOUNTED and "__" not in key
     }
@@ -162,14 +182,13 @@ def checkpoint_of(owner: Any, first: Block | None) -> Checkpoint:
     return Checkpoint(owner.checkpoint, every, identity)
 
 
-def _told(value: Any) -> str:
+def _described(value: Any) -> str:
     """A parameter in words, and a hash of all of it."""
     words = re.sub(r" at 0x\w+", "", repr(value))
-    try:
-        found = joblib.hash(value)
-    except Exception:  # what cannot be pickled is told by its words
+    if isinstance(value, SIMPLE):
         return words
-    return words if isinstance(value, SIMPLE) else f"{words} ({found[:8]})"
+    content = fingerprint(value)
+    return words if content is None else f"{words} ({content[:8]})"
 
 
 def digest(block: Block) -> str:

@@ -28,6 +28,7 @@ from typing import Any, TypeVar
 import dask
 import numpy as np
 
+from .._lazy import tree_reduced
 from .._progress import Pace, Report, silent
 from .._version import __version__
 from ..linear import passes
@@ -45,9 +46,6 @@ from .sources import ArraySource, Block, validated
 from .stream import Item
 
 T = TypeVar("T")
-
-FAN_IN = 8
-"""Sums that one task merges."""
 
 SENT_ROWS = 8192
 """Rows that come to the client as a sample, at most."""
@@ -199,11 +197,12 @@ class Making:
 def _reduced(tasks: Any, merge: Callable[[list[Any]], Any]) -> Any:
     """The result of merging what tasks give, few at a time."""
     with tasks as parts:
-        merging = dask.delayed(merge, pure=False)
-        while len(parts) > 1:
-            groups = range(0, len(parts), FAN_IN)
-            parts = [merging(parts[i : i + FAN_IN]) for i in groups]
-        return computed(parts[0])[0]
+        return computed(tree_reduced(parts, merge))[0]
+
+
+def merged_tasks(tasks: list[Any]) -> Any:
+    """The merged total of those that tasks give; only that comes to the client."""
+    return _reduced(contextlib.nullcontext(tasks), _merged)
 
 
 def _constant(value: Any) -> Any:

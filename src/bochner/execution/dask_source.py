@@ -7,15 +7,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import dask
-import dask.array as da
 import numpy as np
 
-from .._lazy import LazyRows, as_array, is_lazy
+from .._lazy import LazyRows, LazyWeights, alongside, as_array
 from .._progress import Report
-from .._validation import check_weight
-from .dask import DaskRows, check_workers, computed
+from .._random import Stream
+from .dask import DaskRows, check_workers, computed, merged_tasks
 from .features import RawFeatures
+from .sampling import SAMPLE_BYTES, rows_at, stacked
 from .sources import Block
+from .stream import Item
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class DaskSource:
 
     X: LazyRows
     y: LazyRows | None
-    weight: np.ndarray | None
+    weight: LazyWeights | None
     partitions: tuple[Partition, ...]
     validate: Callable[[Any, Any, Any], Block]
     like: Any = None  # an empty frame, where rows have names for their columns
@@ -79,20 +80,13 @@ def dask_source(
 ) -> DaskSource:
     """The source of a Dask array or frame X, with y and weights beside it."""
     check_workers()
-    array = as_array(X)
-    chunks = array.chunks[0]
-    target = _beside(owner, "y", y, array)
-    weights = _beside(owner, "sample_weight", weight, array)
-    w = None if weights is None else check_weight(owner, weights, array)
-    index = None if w is None or w.all() else np.flatnonzero(w)
-    # the place of a chunk's first row, among those that count
+    rows, weights = LazyRows(as_array(X)).weighted(owner, weight)
+    target = rows.targets(owner, y)
+    chunks = rows.array.chunks[0]
     starts = np.append(0, np.cumsum(chunks)[:-1])
-    places, ends = starts, starts + np.array(chunks, dtype=int)
-    if index is not None:
-        places, ends = np.searchsorted(index, starts), np.searchsorted(index, ends)
     frame = hasattr(X, "columns")
-    rows = X.to_delayed() if frame else array.to_delayed().ravel()
-    columns = rows, *(_delayed(values, len(chunks)) for values in (target, weights))
+    parts = X.to_delayed() if frame else rows.chunks
+    columns = parts, *(_delayed(values, len(chunks)) for values in (target, weights))
     partitions = tuple(
         Partition(
             X,
@@ -100,41 +94,69 @@ def dask_source(
             weight,
             f"rows {starts[i] + 1} to {starts[i] + chunks[i]}",
             int(starts[i]),
-            int(places[i]),
+            int(rows.starts[i]),
         )
         for i, (X, y, weight) in enumerate(zip(*columns, strict=True))
-        if ends[i] > places[i]
+        if rows.counts[i]
     )
     if not partitions:
         raise ValueError(f"{owner}: X has no rows.")
-    lazy_y = None if target is None else LazyRows(target, index)
-    present = None if w is None else w[w > 0]
-    return DaskSource(
-        LazyRows(array, index),
-        lazy_y,
-        present,
-        partitions,
-        validate,
-        X._meta if frame else None,
+    like = X._meta if frame else None
+    return DaskSource(rows, target, weights, partitions, validate, like)
+
+
+def merged_partitions(
+    owner: str, X: Any, y: Any, weight: Any, empty: Any, total: Callable[[Item], Any]
+) -> Any:
+    """The merged totals of all partitions, each computed on its worker.
+
+    `empty`: the total of a partition without rows.
+    """
+    check_workers()
+    array = as_array(X)
+    chunks = array.chunks[0]
+    given = {"y": y, "sample_weight": weight}
+    aligned = [
+        None if values is None else LazyRows(alongside(owner, name, values, array))
+        for name, values in given.items()
+    ]
+    rows = X.to_delayed() if hasattr(X, "columns") else array.to_delayed().ravel()
+    task = dask.delayed(_total, pure=False)
+    # one node of the graph: a model is sent once a worker, not once a partition
+    once = dask.delayed(total, pure=False, traverse=False)
+    ends = np.cumsum(chunks)
+    columns = rows, *(_delayed(values, len(chunks)) for values in aligned)
+    return merged_tasks(
+        [
+            task(once, empty, f"rows {end - n + 1} to {end}", int(end - n), *values)
+            for end, n, *values in zip(ends, chunks, *columns, strict=True)
+        ]
     )
 
 
-def _beside(owner: str, name: str, values: Any, array: Any) -> Any:
-    """Values as a Dask array in the chunks of the rows."""
-    if values is None:
-        return None
-    if np.ndim(values) == 0:
-        values = np.full(array.shape[0], values)
-    if is_lazy(values):
-        values = as_array(values)
-    else:
-        values = da.from_array(np.asarray(values), chunks=-1)
-    if values.shape[0] != array.shape[0]:
-        raise ValueError(
-            f"{owner}: X has {array.shape[0]} rows and {name} has {values.shape[0]}."
-        )
-    return values.rechunk({0: array.chunks[0]})
+def sampled_frame(X: Any, n_wanted: int, bytes_a_row: Callable[[Any], float]) -> Any:
+    """Rows of a Dask frame at random places, in memory; O(sample) comes to the client.
+
+    The lengths of the partitions take a pass.
+    """
+    lengths = np.array(computed(*map(dask.delayed(len), X.to_delayed())))
+    n_wanted = min(n_wanted, max(1, int(SAMPLE_BYTES / bytes_a_row(X._meta_nonempty))))
+    places = Stream(0).child("frame").subset(int(lengths.sum()), n_wanted)
+    ends = np.cumsum(lengths)
+    task = dask.delayed(rows_at, pure=False)
+    parts = [
+        task(part, places[(places >= end - n) & (places < end)] - (end - n))
+        for part, end, n in zip(X.to_delayed(), ends, lengths, strict=True)
+    ]
+    return stacked(list(computed(*parts)))
 
 
-def _delayed(values: Any, n: int) -> Any:
-    return [None] * n if values is None else values.to_delayed().ravel()
+def _total(
+    total: Callable[[Item], Any], empty: Any, place: str, start: int, *columns: Any
+) -> Any:
+    X, y, weight = columns
+    return total(Item(X, y, weight, place, start)) if X.shape[0] else empty
+
+
+def _delayed(values: LazyRows | None, n: int) -> Any:
+    return [None] * n if values is None else values.chunks

@@ -226,7 +226,7 @@ class FeatureRows(SourceRows):
     report : Report
         Told how far a fold has come.
     checkpoint : Checkpoint
-        Where a fold leaves its state, and goes on from.
+        Where a fold saves its state, and resumes from.
     """
 
     checkpoint: Checkpoint = field(default_factory=lambda: Checkpoint(None))
@@ -258,10 +258,12 @@ class FeatureRows(SourceRows):
     def fold(self, start: Callable[[int], T], add: Callable[[T, Chunk], None]) -> T:
         """One pass that keeps nothing: `add` takes every chunk into what `start` gives.
 
-        `start` is told the place of the first row. The state is saved between blocks,
-        also where the next one cannot be read.
+        `start` takes the place of the first row. With a checkpoint file the state is
+        saved between blocks, also where the next one cannot be read, and a fold that an
+        earlier process did not complete is resumed.
         """
-        total, done, n_rows = self.checkpoint.get("fold", (None, 0, 0))
+        name = self.checkpoint.fold_name()
+        total, done, n_rows = self.checkpoint.get(name, (None, 0, 0))
         total = start(0) if total is None else total
         if done:
             self.report(f"resumed after {done} blocks, {n_rows:,} rows")
@@ -272,17 +274,19 @@ class FeatureRows(SourceRows):
             try:
                 block = next(blocks, None)
             except Exception:
-                self.checkpoint.save(fold=(total, done, n_rows))
+                self.checkpoint.save(**{name: (total, done, n_rows)})
                 raise
             if block is None:
                 pace.close()
+                # the caller may change the total, which must not reach a later file
+                self.checkpoint.forget(name)
                 return total
             for part in ArraySource(*block).blocks(rows):
                 F = self.features.make(part.X)
                 add(total, Chunk(F, part.y, part.weight))
                 pace.add(len(part.y))
             done, n_rows = done + 1, n_rows + block.X.shape[0]
-            self.checkpoint.tick(fold=(total, done, n_rows))
+            self.checkpoint.tick(**{name: (total, done, n_rows)})
 
     def _keep(self, i: int, chunk: Chunk) -> None:
         F = chunk.F

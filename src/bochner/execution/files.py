@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from .._validation import did_you_mean
 from . import csv_files, parquet_files, svmlight_files
 from .array_files import npy_items, npy_rows, npz_items
 from .frames import FramePlan, kinds_of
@@ -62,7 +63,7 @@ def file_blocks(source: Any, reading: Reading, format: str | None) -> Blocks:
     if len(formats) > 1 or not formats <= FORMATS.keys():
         raise ValueError(
             f"blocks: format must be one of {', '.join(FORMATS)}, the same for all "
-            f"files; got {', '.join(sorted(formats))}."
+            f"files; got {', '.join(sorted(formats))}{did_you_mean(format, FORMATS)}."
         )
     kind = formats.pop()
     reading = replace(reading, format=kind)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .naming import ReadError
 from .stream import Item
 from .tables import check_names, check_present, numbers, target
 
@@ -71,7 +72,7 @@ def kinds_of(schema: Any) -> dict[str, str | None]:
     for field in schema:
         try:
             found[field.name] = kind(field)
-        except ValueError:
+        except ReadError:
             found[field.name] = None
     return found
 
@@ -89,9 +90,9 @@ def kind(field: Any) -> str:
     if plain or t.is_null(found) or t.is_decimal(found):
         return NUMBERS
     if t.is_nested(found) or t.is_binary(found) or t.is_large_binary(found):
-        raise ValueError(
-            f"blocks: column {field.name!r} holds {found}, which is neither numbers, "
-            "text nor dates; leave it out, or convert it first."
+        raise ReadError(
+            f"column {field.name!r} holds {found}, which is neither numbers, text nor "
+            "dates; leave it out, or convert it first."
         )
     return CATEGORIES
 

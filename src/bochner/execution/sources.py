@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from scipy import sparse
 
+from .._lazy import LazyWeights
 from ..feature_map import rows_of
 from .stream import Blocks, Item
 
@@ -22,7 +23,9 @@ class Block(NamedTuple):
 
     def present(self) -> Block:
         """Without the rows that weigh nothing."""
-        if self.weight is None or self.weight.all():
+        if self.weight is None or isinstance(self.weight, LazyWeights):
+            return self  # all rows of a Dask source weigh something
+        if self.weight.all():
             return self
         kept = np.flatnonzero(self.weight)
         return Block(self.X[kept], self.y[kept], self.weight[kept])
@@ -135,7 +138,7 @@ class BlockSource:
 def validated(item: Item, validate: Callable[[Any, Any, Any], Block]) -> Block:
     """A block, validated; errors say where it comes from."""
     try:
-        return validate(item.X, item.y, item.weight)
+        return validate(item.rows, item.y, item.weight)
     except ValueError as error:
         raise ValueError(f"{item.place}{_bad_row(item)}: {error}") from error
 

@@ -9,6 +9,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import _num_samples
 
+from .._names import named_rows
+from .naming import ReadError
 from .prefetch import prefetched
 
 ROWS = 65_536
@@ -30,6 +32,12 @@ class Item(NamedTuple):
     weight: Any = None
     place: str = ""
     start: int = 0  # rows before it, where the place is of rows
+    columns: tuple[str, ...] | None = None  # names of an array's columns
+
+    @property
+    def rows(self) -> Any:
+        """X, with the names of its columns where they have any."""
+        return named_rows(self.X, self.columns)
 
 
 class Blocks:
@@ -69,6 +77,17 @@ class Blocks:
         for X, y, weight, *_ in self.walk():
             yield (X, y) if weight is None else (X, y, weight)
 
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        """Refuse what reads all rows at once, and name the ways that do not."""
+        raise TypeError(
+            "blocks: a step was given a stream, and reads all rows at once. Give steps "
+            "that precede a learner to the learner, which fits them on the first "
+            "block: KernelRegressor(features=make_pipeline(StandardScaler(), "
+            "Nystroem(512))). For tables of text, dates or gaps begin the Pipeline "
+            "with preprocessing.for_table(stream). A step that is fitted on rows in "
+            "memory takes a stream by stream.transformed(step.transform)."
+        )
+
     def walk(self) -> Iterator[Item]:
         """The blocks with their places."""
         if not self.once:
@@ -83,7 +102,7 @@ class Blocks:
         def read() -> Iterator[Item]:
             for item in self.walk():
                 try:
-                    yield item._replace(X=transform(item.X))
+                    yield item._replace(X=transform(item.X), columns=None)
                 except ValueError as error:
                     raise ValueError(f"{item.place}: {error}") from error
 
@@ -100,7 +119,7 @@ class Blocks:
                     file, of_rows, _ = item.place.rpartition(ROWS_OF)
                     rows_of = f"{file}{ROWS_OF}{start + 1} to {start + n}"
                     place = rows_of if of_rows else item.place
-                    yield part._replace(place=place, start=start)
+                    yield part._replace(place=place, start=start, columns=item.columns)
 
         return Blocks(read, self.once, self.about_rows)
 
@@ -114,8 +133,12 @@ class Blocks:
 
         return Blocks(read, self.once, self.about_rows)
 
+    def with_rows(self) -> Iterator[Item]:
+        """The blocks that have rows, of any weight: those to predict."""
+        return (item for item in self.walk() if _num_samples(item.X))
+
     def weighing(self) -> Iterator[Item]:
-        """The blocks that have rows which weigh something."""
+        """The blocks that have rows of positive weight: those to learn from."""
         return (item for item in self.walk() if _weighs(item))
 
     def first(self) -> Item:
@@ -174,14 +197,14 @@ def row_bytes(X: Any) -> float:
 def cut(X: Any, y: Any, weight: Any, rows: int | None) -> Iterator[Item]:
     """Blocks of rows at hand."""
     if len(X.shape) != 2:
-        raise ValueError(
-            f"blocks: rows must have two dimensions; got an array of shape {X.shape}."
+        raise ReadError(
+            f"rows must have two dimensions; got an array of shape {X.shape}."
         )
     size = block_rows(rows, row_bytes(X))
     n = _num_samples(X)
     for name, values in (("target", y), ("weight", weight)):
         if values is not None and len(values) != n:
-            raise ValueError(f"blocks: X has {n} rows and {name} has {len(values)}.")
+            raise ReadError(f"X has {n} rows and {name} has {len(values)}.")
     take = X.iloc if hasattr(X, "iloc") else X
     for start in range(0, n, size):
         part = slice(start, start + size)

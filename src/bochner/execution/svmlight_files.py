@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from .naming import named
+from .naming import ReadError, named
 from .stream import BLOCK_BYTES, ROWS, Item
 from .tables import Reading, text_bytes
 
@@ -106,16 +106,18 @@ def _parsed(lines: list[bytes], path: Path, start: int) -> tuple[Any, Any]:
 
     try:
         return load_svmlight_file(io.BytesIO(b"".join(lines)), zero_based=True)
-    except (ValueError, OverflowError):
+    except (ValueError, OverflowError) as error:
         for i, line in enumerate(lines):
             try:
                 load_svmlight_file(io.BytesIO(line), zero_based=True)
             except (ValueError, OverflowError) as bad:
-                raise ValueError(
-                    f"blocks: {path.name}, row {start + i + 1} is not svmlight, which "
-                    f"is label index:value index:value …: {line[:60]!r}."
+                raise ReadError(
+                    f", row {start + i + 1} is not svmlight, which is label "
+                    f"index:value index:value …: {line[:60]!r}.",
+                    path,
                 ) from bad
-        raise
+        rows = f"rows {start + 1} to {start + len(lines)}"
+        raise ReadError(f", {rows} cannot be read together: {error}", path) from error
 
 
 def _opened(path: Path) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from .._validation import did_you_mean
 from .stream import Item, block_rows
 
 NUMBER, TEXT = "numbers", "text"
@@ -125,9 +125,9 @@ class Plan:
         w = None if self.weight is None else numbers(table, self.weight)
         if self.hashed is not None:
             X: Any = hashed(table, self.features, self.kinds, self.hashed)
-        else:
-            X = np.column_stack([numbers(table, name) for name in self.features])
-        return Item(X, y, w, place, start)
+            return Item(X, y, w, place, start)
+        X = np.column_stack([numbers(table, name) for name in self.features])
+        return Item(X, y, w, place, start, self.features)
 
     def _check_text(self, table: Any, file: str, start: int) -> None:
         """Refuse text that is not to be hashed, naming the first cell."""
@@ -153,7 +153,7 @@ def check_present(wanted: Iterable[str], names: list[str], place: str) -> None:
     """Refuse a table without some columns."""
     missing = [name for name in wanted if name not in names]
     if missing:
-        hint = near(missing[0], names) if len(missing) == 1 else ""
+        hint = did_you_mean(missing[0], names) if len(missing) == 1 else ""
         raise ValueError(
             f"blocks: {place} has no column {listed(missing)}{hint}; its columns are "
             f"{listed(names)}."
@@ -283,11 +283,6 @@ def _is_number(cell: Any) -> bool:
     except ValueError:
         return False
     return True
-
-
-def near(name: str, names: list[str]) -> str:
-    found = difflib.get_close_matches(str(name), names, n=1)
-    return f" (perhaps {found[0]!r})" if found else ""
 
 
 def listed(names: list[str], most: int = 12) -> str:

@@ -72,8 +72,8 @@ def fit(
 def _streamed(source: Blocks, learning: Learning, say: Callable[[str], None]) -> Fitted:
     if learning.calibrate:
         raise ValueError(
-            "--calibrate needs rows at hand, and these are streamed; --loss log has "
-            "probabilities of its own."
+            "--calibrate needs rows in memory, and these are streamed; leave it out: "
+            "the model has probabilities without it."
         )
     say("sampling")
     X, y, n_rows = sampled(source)

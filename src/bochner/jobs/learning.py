@@ -7,7 +7,7 @@ from typing import Any
 
 from scipy import sparse
 
-from .._validation import check_count
+from .._validation import check_count, did_you_mean
 from ..comparison.contenders import Contender
 from ..comparison.data import present
 from ..comparison.results import METHOD
@@ -76,7 +76,8 @@ class Learning:
                 return name  # at a size that the estimator chooses
         if name not in METHODS:
             raise ValueError(
-                f"--features must be one of {', '.join(METHODS)}; got {name!r}."
+                f"--features must be one of {', '.join(METHODS)}; got {name!r}"
+                f"{did_you_mean(name, METHODS)}."
             )
         size = DEFAULT_SIZE if self.size is None else self.size
         return Contender(name, METHOD, size, self.gamma).features(task)

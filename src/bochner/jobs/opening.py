@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import glob
 import os
 import zipfile
@@ -14,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from .. import datasets
+from .._validation import did_you_mean
 from ..execution import Blocks, blocks
 from ..execution.files import TABLES, format_of, frame_kinds
-from ..execution.tables import listed, near
+from ..execution.tables import listed
 
 SPLIT = {"X_train", "X_train_data"}
 """An entry of an `.npz` file that comes with a split of its own."""
@@ -86,7 +86,7 @@ def _asked_kinds(
             if name not in found:
                 raise ValueError(
                     f"--{kind} names {name!r}, and there is no such column"
-                    f"{near(name, list(found))}; columns are {listed(list(found))}."
+                    f"{did_you_mean(name, found)}; columns are {listed(list(found))}."
                 )
             found[name] = None if kind == "drop" else kind
     dropped = set(columns.get("drop", ()))
@@ -144,5 +144,4 @@ def _parts(name: str, found: Any) -> Data:
 def _near(name: str, known: list[str]) -> str:
     folder = Path(name).parent
     files = [p.name for p in folder.iterdir()] if folder.is_dir() else []
-    found = difflib.get_close_matches(Path(name).name, [*files, *known], n=1)
-    return f" (perhaps {found[0]!r})" if found else ""
+    return did_you_mean(Path(name).name, [*files, *known])

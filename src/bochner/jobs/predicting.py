@@ -89,6 +89,6 @@ def _numbers(model: Any, X: Any) -> dict[str, Any]:
 def _check_probabilities(model: Any) -> None:
     if not hasattr(model, "predict_proba"):
         raise ValueError(
-            "predict: this model has no probabilities; fit it with --loss log, or with "
-            "--calibrate."
+            "predict: this model has no probabilities: it is no classifier, or was "
+            "saved by an earlier version; fit it again."
         )

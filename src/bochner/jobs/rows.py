@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from .._random import Stream
 from ..comparison.data import Given
 from ..execution import Blocks
-from .gathering import SAMPLE_ROWS, gathered, rows_at, sampled
+from ..execution.sampling import rows_at
+from .gathering import SAMPLE_ROWS, gathered, sampled
 from .opening import open_data
 
 
@@ -47,5 +46,5 @@ def _some(source: Blocks, most: int, seed: int) -> tuple[Any, Any, int]:
     n_rows = X.shape[0]
     if n_rows <= most or y is None:
         return X, y, n_rows
-    kept = np.sort(Stream(seed).child("rows").permutation(n_rows)[:most])
+    kept = Stream(seed).child("rows").subset(n_rows, most)
     return rows_at(X, kept), y[kept], n_rows

@@ -19,8 +19,13 @@ PREDICTED_ROWS = 8192
 
 
 def columns_wanted(model: Any) -> dict[str, str]:
-    """Columns of the tables that a model was fitted on, and what they hold."""
-    return kinds(model[0]) if isinstance(model, Pipeline) else {}
+    """Columns of the tables that a model was fitted on, and what they hold.
+
+    A learner without preprocessing that was fitted on a table takes numbers.
+    """
+    if isinstance(model, Pipeline):
+        return kinds(model[0])
+    return dict.fromkeys(getattr(model, "feature_names_in_", ()), "numbers")
 
 
 def last_step(model: Any) -> Any:

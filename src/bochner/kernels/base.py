@@ -39,6 +39,10 @@ class Kernel(BaseEstimator):
         """The law of the projections, for inputs multiplied by `input_scale`."""
         raise NotImplementedError
 
+    def unit_law(self) -> Law:
+        """The law before any bandwidth: what it is capable of needs no data."""
+        return self.spectral_law()
+
     def rescaled(self, factors: Any) -> Self:
         """This kernel of inputs multiplied by a factor, or one per feature, first."""
         raise NotImplementedError

@@ -15,8 +15,9 @@ from sklearn.base import clone
 
 from .. import laws
 from .._bandwidth import RULES
-from .._distances import as_float64, distances, middle
-from .._validation import check_positive, check_positive_array
+from .._distances import as_float64, distances
+from .._spread import centre_of
+from .._validation import check_positive, check_positive_array, did_you_mean
 from .base import Kernel
 
 
@@ -47,6 +48,11 @@ class ShiftInvariant(Kernel):
         hint = " or one per feature"
         if self._rules:
             hint += f", or one of {', '.join(map(repr, self._rules))}"
+        if isinstance(value, str):
+            raise ValueError(
+                f"{name}: {self._bandwidth_name} must be a positive number{hint}; got "
+                f"{value!r}{did_you_mean(value, self._rules)}."
+            )
         value = check_positive_array(name, self._bandwidth_name, value, hint)
         if np.ndim(value) == 1 and len(value) != X.shape[1]:
             raise ValueError(
@@ -81,7 +87,7 @@ class ShiftInvariant(Kernel):
         if any(map(sparse.issparse, both)):
             factors = np.broadcast_to(self._scale(), X.shape[1])
             return tuple(sparse.csr_matrix(A).multiply(factors).tocsr() for A in both)
-        origin = middle(both[1])
+        origin = centre_of(both[1])
         return tuple((A - origin) * self._scale() for A in both)
 
     def spectral_law(self) -> laws.Law:

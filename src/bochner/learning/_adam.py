@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from .._compiled import compiled
 
 
-@njit(nogil=True, cache=True, fastmath={"contract"})
+@compiled(fastmath={"contract"})
 def adam(value, gradient, mean, square, average, rates, floors, decays, share):
     """One step of Adam, in place, on arrays (r, c); a rate and a floor for each row.
 

@@ -11,9 +11,11 @@ from .._random import Stream
 from .._validation import check_choice
 from ..feature_map import FeatureMap
 from ..kernels import Kernel
+from ..laws import Law
 from ..nonlinearities import Cos, CosSin, Nonlinearity
 from ..nonlinearities.cosine import SampledCos, SampledCosSin
 from ..projections import PROJECTIONS, Projection
+from ..projections.base import check_serves
 from .heads import Head, KernelHead, LinearHead
 from .model import RADIANS, Model
 from .start import STRUCTURES, Start
@@ -40,7 +42,7 @@ def chosen_nonlinearity(asked: Any, n_components: int) -> Cos | CosSin:
             f"the data's type; got {chosen!r}. Give float64 rows instead."
         )
     chosen = chosen.resolve(n_components)
-    chosen.n_projections(n_components)
+    chosen.check_components(OWNER, "n_components", n_components)
     return chosen
 
 
@@ -111,6 +113,7 @@ class Recipe:
         """The random map of a kernel for the rows X."""
         m = self.nonlinearity.n_projections(self.n_components)
         law, d = kernel.spectral_law(), X.shape[1]
+        self._check_serves(kernel, law)
         if self.projection.input_factors(X) is not None:
             raise ValueError(
                 f"{OWNER}: start={self.projection!r} scales features by what it sees "
@@ -128,6 +131,14 @@ class Recipe:
             biases.astype(X.dtype),
             self._center(X).astype(X.dtype),
         )
+
+    def _check_serves(self, kernel: Kernel, law: Law) -> None:
+        """Refuse a start that cannot draw frequencies of the kernel."""
+        name, known = "start", PROJECTIONS
+        if self.structure != "dense":
+            name, known = "projection", {k: kind for k, (kind, _) in STRUCTURES.items()}
+        asked = f"{name}={self.projection!r}"
+        check_serves(OWNER, asked, self.projection, f"kernel={kernel!r}", law, known)
 
     def _center(self, X: Any) -> np.ndarray:
         """The middle of X, (d,); zero where features have nothing to take it up."""

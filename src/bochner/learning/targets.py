@@ -9,7 +9,9 @@ import numpy as np
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
-from .._validation import check_option, class_codes
+from .._ops import Ops, Tensor
+from .._steps import class_outputs
+from .._validation import check_numeric_target, check_option, class_codes
 from .batches import Rows
 from .losses import LOSSES, Loss, Squared
 
@@ -31,6 +33,10 @@ class Targets(Protocol):
 
     def decode(self, S: np.ndarray) -> np.ndarray:
         """The prediction that scores, (n, K), stand for."""
+        ...
+
+    def outputs(self, ops: Ops, S: Tensor) -> dict[str, Tensor]:
+        """The same in the operations of any namespace, by name."""
         ...
 
 
@@ -64,6 +70,9 @@ class Classes:
     def decode(self, S: np.ndarray) -> np.ndarray:
         best = S[:, 0] > 0 if S.shape[1] == 1 else S.argmax(axis=1)
         return self.classes[best.astype(np.intp)]
+
+    def outputs(self, ops: Ops, S: Tensor) -> dict[str, Tensor]:
+        return class_outputs(ops, S, self.classes)
 
 
 @dataclass(frozen=True)
@@ -105,6 +114,10 @@ class Numbers:
     def decode(self, S: np.ndarray) -> np.ndarray:
         Y = S * self.deviation + self.mean
         return (Y[:, 0] if self.flat else Y).astype(S.dtype)
+
+    def outputs(self, ops: Ops, S: Tensor) -> dict[str, Tensor]:
+        Y = ops.add(ops.multiply(S, self.deviation), self.mean)
+        return {"prediction": ops.reshape(Y, -1) if self.flat else Y}
 
 
 OBJECTIVES: dict[str, Any] = {
@@ -153,6 +166,7 @@ def _labels(y: Any) -> np.ndarray:
 
 def _numbers(y: Any) -> tuple[np.ndarray, bool]:
     """y in float64, (n, t), and whether it came as (n,)."""
+    check_numeric_target(OWNER, y)
     y = check_array(
         y, ensure_2d=False, dtype=np.float64, estimator=OWNER, input_name="y"
     )

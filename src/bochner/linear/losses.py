@@ -8,8 +8,8 @@ of its values, its slopes ∂/∂S and the curvature that `curve` multiplies dir
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, Self
 
 import numpy as np
 from scipy.special import expit, log_expit
@@ -27,6 +27,15 @@ class Loss(Protocol):
     @property
     def typical_curvature(self) -> float:
         """For preconditioners, which only need its size."""
+        ...
+
+    @property
+    def origin(self) -> Any:
+        """What targets are measured from; an intercept takes it up."""
+        ...
+
+    def about(self, y: np.ndarray) -> Loss:
+        """The same loss with targets measured from the mean of y, where they can be."""
         ...
 
     def encode(self, y: np.ndarray, dtype: Any) -> np.ndarray:
@@ -78,17 +87,27 @@ def log_partition(S: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 @dataclass(frozen=True)
 class Squared:
-    """½ w (s − t)², t the target, or ±1 for each of `n_classes`."""
+    """½ w (s − t)², t the target, or ±1 for each of `n_classes`.
+
+    Targets that are numbers are measured from `origin`: float32 keeps few digits of
+    targets far from zero.
+    """
 
     n_classes: int | None = None
+    origin: Any = 0.0  # or (K,)
     separable = True
     quadratic = True
     typical_curvature = 1.0
 
+    def about(self, y: np.ndarray) -> Squared:
+        if self.n_classes is not None:
+            return self
+        return replace(self, origin=y.reshape(len(y), -1).mean(axis=0))
+
     def encode(self, y: np.ndarray, dtype: Any) -> np.ndarray:
         if self.n_classes is not None:
             return signs(y, self.n_classes, dtype)
-        return y.reshape(len(y), -1).astype(dtype)
+        return (y.reshape(len(y), -1) - self.origin).astype(dtype)
 
     def values(self, S: np.ndarray, T: np.ndarray, weight: Any) -> np.ndarray:
         return 0.5 * _weighted((S - T) ** 2, weight).sum(axis=0, dtype=np.float64)
@@ -105,8 +124,17 @@ class Squared:
         return curvature.max(axis=1)
 
 
+class ClassLoss:
+    """What losses of classes share: their targets are codes, and have no origin."""
+
+    origin = 0.0
+
+    def about(self, y: np.ndarray) -> Self:
+        return self
+
+
 @dataclass(frozen=True)
-class SquaredHinge:
+class SquaredHinge(ClassLoss):
     """w max(0, 1 − t s)², t = ±1: LIBLINEAR's, one class against the rest."""
 
     n_classes: int
@@ -136,7 +164,7 @@ class SquaredHinge:
 
 
 @dataclass(frozen=True)
-class Logistic:
+class Logistic(ClassLoss):
     """w log(1 + exp(−t s)), t = ±1: two classes, one score."""
 
     n_classes: int = 2
@@ -168,7 +196,7 @@ class Logistic:
 
 
 @dataclass(frozen=True)
-class Multinomial:
+class Multinomial(ClassLoss):
     """w (log Σ exp s − s_y): K > 2 classes, jointly."""
 
     n_classes: int

@@ -15,6 +15,7 @@ import numpy as np
 from .losses import Loss
 from .moments import add_gram, mirrored, solve_positive
 from .rows import scores
+from .sample import FEW_ROWS, RowSample
 
 INNER_STEPS = 4
 """Newton steps on one block."""
@@ -26,6 +27,8 @@ class Online:
 
     B: np.ndarray
     P: np.ndarray  # upper triangle, Fortran order, float64
+    n_rows: int = 0  # seen so far
+    sample: RowSample | None = None  # of those, with their class numbers
 
     @classmethod
     def start(
@@ -51,6 +54,10 @@ class Online:
             H = self._with(F, loss.most_curved(bent))
             self.B = self.B - solve_positive(H, G)
         self.P = self._with(F, loss.most_curved(bent))
+        self.n_rows += F.shape[0]
+        if self.sample is None:
+            self.sample = RowSample(size=FEW_ROWS)
+        self.sample.add(F, y.reshape(len(y), -1), weight)
 
     def _with(self, F: Any, curvature: np.ndarray) -> np.ndarray:
         """P and the block's curvature."""

@@ -26,7 +26,7 @@ def components(moments: Moments, n_components: int) -> Components:
     Signs are fixed: the entry of largest size is positive. O(M³) time.
     """
     C, _, _ = moments.centred(True)
-    mean = moments.f / moments.weight
+    mean = moments.mean_f
     C /= moments.weight
     size = len(C)
     values, vectors = eigh(C, subset_by_index=[size - n_components, size - 1])

@@ -11,13 +11,16 @@ from scipy import sparse
 ROWS = 4096
 """Rows kept: all of small data, and enough of large data to choose a penalty by."""
 
+FEW_ROWS = 1024
+"""Rows kept where the penalty is given, and only noise and scores are judged."""
+
 
 @dataclass
 class RowSample:
     """The rows with the smallest keys, a key being a hash of the row's place.
 
-    Whatever the blocks, the same places are kept. `seen` is the place of the next row.
-    Memory O(4096 M).
+    Whatever the blocks, the same places are kept. `seen` is the place of the next row,
+    `size` how many rows are kept. Memory O(size · M).
     """
 
     seen: int = 0
@@ -25,6 +28,7 @@ class RowSample:
     F: np.ndarray | None = None  # (s, M)
     T: np.ndarray | None = None  # (s, K)
     weight: np.ndarray | None = None  # (s,)
+    size: int = ROWS
 
     def add(self, F: Any, T: np.ndarray, weight: np.ndarray | None) -> None:
         """Take in rows F (b, M) with targets T (b, K)."""
@@ -32,7 +36,7 @@ class RowSample:
         keys = hashed_places(np.arange(self.seen, self.seen + n, dtype=np.uint64))
         self.seen += n
         low = np.arange(n)
-        if self.keys is not None and len(self.keys) == ROWS:
+        if self.keys is not None and len(self.keys) == self.size:
             low = np.flatnonzero(keys < self.keys.max())
         rows = F[low].toarray() if sparse.issparse(F) else F[low]
         w = np.ones(len(low)) if weight is None else weight[low]
@@ -50,7 +54,7 @@ class RowSample:
             F, T = np.concatenate([self.F, F]), np.concatenate([self.T, T])
             w = np.concatenate([self.weight, w])
         # in the order of their keys, whatever the order they came in
-        kept = np.argsort(keys, kind="stable")[:ROWS]
+        kept = np.argsort(keys, kind="stable")[: self.size]
         self.keys, self.F, self.T, self.weight = keys[kept], F[kept], T[kept], w[kept]
 
 

@@ -9,9 +9,10 @@ import numpy as np
 from scipy import sparse
 
 from .. import kernels
+from .._ops import Ops, Tensor
 from .._random import Stream
 from .._validation import check_count, check_option
-from .base import OwnKernel, ProjectedRows, SampledNonlinearity
+from .base import OwnKernel, ProjectedRows, SampledNonlinearity, TracedRows
 
 OUTPUTS = ("codes", "onehot")
 
@@ -109,6 +110,16 @@ class SampledCodes(SampledNonlinearity):
             np.maximum(out, (Z > best) * out.dtype.type(stage), out=out)
             np.maximum(best, Z, out=best)
 
+    def forward(self, ops: Ops, rows: TracedRows) -> Tensor:
+        code = np.min_scalar_type(self.n_stages - 1)
+        return ops.cast(self._winning_stages(ops, rows), code)
+
+    def _winning_stages(self, ops: Ops, rows: TracedRows) -> Tensor:
+        """The stage of the largest projection of every unit, the first of equals."""
+        stages = range(self.n_stages)
+        Z = [ops.expand_dims(rows.project(stage), 1) for stage in stages]
+        return ops.argmax(ops.concat(Z), 1)
+
     def empty(self, n: int, dtype: Any) -> np.ndarray:
         return np.empty((n, self.n_in), dtype=np.min_scalar_type(self.n_stages - 1))
 
@@ -120,6 +131,12 @@ class SampledOneHot(SampledCodes):
     @property
     def n_out(self) -> int:
         return self.n_in * self.n_stages
+
+    def forward(self, ops: Ops, rows: TracedRows) -> Tensor:
+        stages = ops.expand_dims(self._winning_stages(ops, rows), 2)
+        hot = ops.cast(ops.equal(stages, np.arange(self.n_stages)), ops.dtype)
+        hot = ops.reshape(hot, 0, self.n_out)
+        return ops.scale(hot, self.n_in**-0.5, self.n_out)
 
     def features(self, written: np.ndarray, dtype: Any) -> Any:
         n, m = written.shape

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from .._ops import Ops, Tensor
 from .._random import Stream
 from .._validation import check_count
 from ..kernels import Kernel
@@ -27,6 +28,28 @@ class ProjectedRows(Protocol):
     def lengths(self) -> np.ndarray:
         """‖x‖ of every row, (b,), in the floating type of the projections."""
         ...
+
+
+class TracedRows:
+    """Rows as a nonlinearity's `forward` sees them, in the operations of a namespace.
+
+    Parameters
+    ----------
+    ops : Ops
+    X : tensor of shape (n, n_features)
+    stages : tuple of LinearMap
+    """
+
+    def __init__(self, ops: Ops, X: Tensor, stages: tuple[LinearMap, ...]) -> None:
+        self._ops, self._X, self._stages = ops, X, stages
+
+    def project(self, stage: int = 0) -> Tensor:
+        """W x of every row, (n, n_in), by the linear map of a stage."""
+        return self._stages[stage].forward(self._ops, self._X)
+
+    def lengths(self) -> Tensor:
+        """‖x‖ of every row, (n, 1)."""
+        return self._ops.sqrt(self._ops.sum_squares(self._X))
 
 
 class SampledNonlinearity:
@@ -67,6 +90,10 @@ class SampledNonlinearity:
         """Write the features of a block into `out`, C-contiguous."""
         raise NotImplementedError
 
+    def forward(self, ops: Ops, rows: TracedRows) -> Tensor:
+        """The features of rows, (n, n_out), in the operations of any namespace."""
+        raise NotImplementedError
+
     def empty(self, n: int, dtype: Any) -> np.ndarray:
         """What calls write n rows of features into, for projections of this type."""
         return np.empty((n, self.n_out), dtype=dtype)
@@ -104,9 +131,14 @@ class Nonlinearity(BaseEstimator):
         """The nonlinearity that serves n_components features: itself, as a rule."""
         return self
 
+    def check_components(self, owner: str, name: str, n_components: Any) -> None:
+        """Refuse a number of features, the owner's parameter `name`, it cannot make."""
+        check_count(owner, name, n_components)
+
     def n_projections(self, n_components: int) -> int:
         """Rows of all linear maps behind n_components features."""
-        return check_count(type(self).__name__, "n_components", n_components)
+        self.check_components(type(self).__name__, "n_components", n_components)
+        return int(n_components)
 
     def sample(self, n_components: int, rng: Stream) -> SampledNonlinearity:
         """Draw the random parts of n_components features."""

@@ -9,11 +9,12 @@ from typing import Any, Self
 import numpy as np
 
 from .._cosine import cos_phase, cos_sin
+from .._ops import Ops, Tensor
 from .._random import Stream
 from .._validation import check_option, read_only
 from ..kernels import Gaussian, Kernel, ShiftInvariant
 from ..projections import LinearMap
-from .base import Nonlinearity, ProjectedRows, SampledNonlinearity
+from .base import Nonlinearity, ProjectedRows, SampledNonlinearity, TracedRows
 from .phases import ReducedPhases
 
 BITS_OF_A_TURN = 9
@@ -101,15 +102,17 @@ class CosSin(Cosines):
         # scikit-learn's conventions ask for one component of every transformer
         return Cos(self.phase_dtype) if n_components == 1 else self
 
-    def n_projections(self, n_components: int) -> int:
-        n_components = super().n_projections(n_components)
+    def check_components(self, owner: str, name: str, n_components: Any) -> None:
+        super().check_components(owner, name, n_components)
         if n_components % 2:
             raise ValueError(
-                "CosSin: n_components, and n_candidates where there are any, must be "
-                "even, one cosine and one sine per frequency; got "
-                f"{n_components}; take {n_components + 1}, or nonlinearity='cos'."
+                f"{owner}: {name} must be even for nonlinearity='cos_sin', which makes "
+                f"a cosine and a sine of every frequency; got {n_components}. Take "
+                f"{n_components + 1}, or nonlinearity='cos'."
             )
-        return n_components // 2
+
+    def n_projections(self, n_components: int) -> int:
+        return super().n_projections(n_components) // 2
 
     def sample(self, n_components: int, rng: Stream) -> SampledCosSin:
         return SampledCosSin(self.n_projections(n_components))
@@ -160,6 +163,10 @@ class SampledCosSin(SampledNonlinearity):
         Z = rows.project()
         cos_sin(Z, Z.dtype.type(self.scale), out)
 
+    def forward(self, ops: Ops, rows: TracedRows) -> Tensor:
+        Z = rows.project()
+        return ops.scale(ops.concat([ops.cos(Z), ops.sin(Z)]), self.scale, self.n_out)
+
     @property
     def scale(self) -> float:
         """What plain cosines and sines are multiplied by."""
@@ -183,6 +190,10 @@ class SampledCos(SampledNonlinearity):
     def __call__(self, rows: ProjectedRows, out: np.ndarray) -> None:
         Z = rows.project()
         cos_phase(Z, read_only(self.biases), Z.dtype.type(self.scale), out)
+
+    def forward(self, ops: Ops, rows: TracedRows) -> Tensor:
+        Z = ops.add(rows.project(), 2 * np.pi * self.biases.astype(np.float64))
+        return ops.scale(ops.cos(Z), self.scale, self.n_out)
 
     @property
     def scale(self) -> float:

@@ -10,10 +10,11 @@ import numpy as np
 
 from .. import kernels
 from .._maxout import pool_max
+from .._ops import Ops, Tensor
 from .._random import Stream
 from .._validation import check_count, check_option, read_only
 from ..kernels.winners import winners
-from .base import OwnKernel, ProjectedRows, SampledNonlinearity
+from .base import OwnKernel, ProjectedRows, SampledNonlinearity, TracedRows
 
 
 class Maxout(OwnKernel):
@@ -110,6 +111,13 @@ class _Units(SampledNonlinearity):
         if self.mean:
             out -= (self.mean * self.n_units**-0.5 * rows.lengths())[:, None]
 
+    def _forward_finish(self, ops: Ops, rows: TracedRows, largest: Tensor) -> Tensor:
+        scale = self.n_units**-0.5
+        F = ops.scale(largest, scale, self.n_units)
+        if not self.mean:
+            return F
+        return ops.subtract(F, ops.multiply(rows.lengths(), float(self.mean * scale)))
+
 
 @dataclass(frozen=True, eq=False)
 class SampledMaxout(_Units):
@@ -128,6 +136,10 @@ class SampledMaxout(_Units):
         for stage in range(1, self.n_stages):
             np.maximum(out, rows.project(stage), out=out)
         self._finish(rows, out)
+
+    def forward(self, ops: Ops, rows: TracedRows) -> Tensor:
+        Z = [rows.project(stage) for stage in range(self.n_stages)]
+        return self._forward_finish(ops, rows, ops.largest(Z))
 
     def select(self, units: np.ndarray) -> tuple[SampledMaxout, np.ndarray]:
         return SampledMaxout(len(units), self.pool_size, self.mean), units
@@ -156,6 +168,11 @@ class SampledPool(_Units):
     def __call__(self, rows: ProjectedRows, out: np.ndarray) -> None:
         pool_max(rows.project(), read_only(self.members), out)
         self._finish(rows, out)
+
+    def forward(self, ops: Ops, rows: TracedRows) -> Tensor:
+        Z = rows.project()
+        members = [ops.take(Z, places) for places in self.members]
+        return self._forward_finish(ops, rows, ops.largest(members))
 
     def select(self, units: np.ndarray) -> tuple[SampledPool, np.ndarray]:
         used, members = np.unique(self.members[:, units], return_inverse=True)

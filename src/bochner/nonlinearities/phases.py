@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from .._cosine import take_turns
+from .._ops import Ops, Tensor
 from .._validation import read_only
 from ..projections import LinearMap
 from ..projections.algebra import FLOAT64
@@ -54,6 +55,15 @@ class ReducedPhases(LinearMap):
         out = checked_output(X, self, out)
         take_turns(read_only(self.wide.apply(X.astype(FLOAT64))), out)
         return out
+
+    def forward(self, ops: Ops, X: Tensor) -> Tensor:
+        if ops.dtype == np.float64:
+            return self.wide.forward(ops, X)
+        with ops.computing_in(np.float64):
+            Z = self.wide.forward(ops, ops.cast(X, np.float64))
+            turns = ops.round(ops.multiply(Z, 1 / (2 * np.pi)))
+            Z = ops.subtract(Z, ops.multiply(turns, 2 * np.pi))
+        return ops.cast(Z, ops.dtype)
 
     def apply_adjoint(self, Z: np.ndarray) -> np.ndarray:
         return self.wide.apply_adjoint(Z.astype(FLOAT64)).astype(self.dtype)

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import kernels
+from .._ops import Ops, Tensor
 from .._random import Stream
-from .base import OwnKernel, ProjectedRows, SampledNonlinearity
+from .base import OwnKernel, ProjectedRows, SampledNonlinearity, TracedRows
 
 
 class ReLU(OwnKernel):
@@ -81,6 +82,10 @@ class SampledReLU(SampledNonlinearity):
         np.maximum(out, 0, out=out)
         out *= out.dtype.type(self.scale)
 
+    def forward(self, ops: Ops, rows: TracedRows) -> Tensor:
+        above = ops.maximum(rows.project(), 0.0)
+        return ops.scale(above, self.scale, self.n_out)
+
     def select(self, units: np.ndarray) -> tuple[SampledReLU, np.ndarray]:
         return type(self)(len(units)), units
 
@@ -92,3 +97,7 @@ class SampledSign(SampledReLU):
     def __call__(self, rows: ProjectedRows, out: np.ndarray) -> None:
         rows.project(out=out)
         np.multiply(out > 0, out.dtype.type(self.scale), out=out)
+
+    def forward(self, ops: Ops, rows: TracedRows) -> Tensor:
+        above = ops.cast(ops.greater(rows.project(), 0.0), ops.dtype)
+        return ops.scale(above, self.scale, self.n_out)

@@ -1,8 +1,7 @@
 """ONNX: models that run where there is no Python.
 
-`graph` builds graphs of operators; `linear_maps`, `fourier`, `features` and `kernels`
-are the parts of maps, `tables` columns of text and dates, `transformers` maps and what
-stands before them, `estimators` whole models.
+Every part says what it computes in `forward(ops, X)`; here `ops` is a `Graph`, which
+writes operators down instead of computing.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._atomic import new_file
+from .._ops import Unsupported
 from .._transformer import check_fitted
 from .._validation import FLOATS
 
@@ -66,11 +66,14 @@ def export(
         raise ImportError(
             "bochner.onnx.export needs the package onnx: pip install bochner[onnx]"
         ) from missing
-    from .estimators import built
+    from .model import written  # imports much of scikit-learn
 
-    made = built(model, _dtype(model, dtype), return_std)
+    try:
+        file_model = written(model, _dtype(model, dtype), return_std)
+    except Unsupported as error:
+        raise TypeError(f"onnx.export: {error}") from None
     with new_file("onnx.export", path) as file:
-        file.write(made.SerializeToString())
+        file.write(file_model.SerializeToString())
 
 
 def _dtype(model: Any, asked: Any) -> np.dtype:

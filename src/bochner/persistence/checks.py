@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.preprocessing import StandardScaler
 
 from .._columns import Columns
 from .._validation import FLOATS
@@ -255,6 +256,8 @@ def classifier(made: Any) -> None:
     if hasattr(made, "coef_"):
         _classes(made)
         _head(made, made._columns, made.coef_)
+        if made._temperature == 1 and made.loss != "log":
+            made._temperature = None  # of a version without probabilities by default
 
 
 def regressor(made: Any) -> None:
@@ -330,3 +333,65 @@ def mended_imputer(made: Any) -> None:
 def passes_through(made: Any) -> None:
     plain = made.func is None and made.inverse_func is None
     expect(plain, "FunctionTransformer calls a function")
+
+
+def power_transformer(made: Any) -> None:
+    if not hasattr(made, "lambdas_"):
+        return
+    expect(made.method in ("yeo-johnson", "box-cox"), f"{made.method!r} is no power")
+    _per_column(made, made.lambdas_)
+    if made.standardize:
+        scaler = made._scaler
+        _kinds([scaler], StandardScaler, "a scaler")
+        _per_column(made, scaler.mean_, scaler.scale_)
+
+
+def _per_column(made: Any, *arrays: Any) -> None:
+    """One number for every column that an estimator takes."""
+    _floats(*arrays, n_dims=1)
+    for array in arrays:
+        expect(array.shape == (made.n_features_in_,), "numbers do not fit the columns")
+
+
+def quantile_transformer(made: Any) -> None:
+    if not hasattr(made, "quantiles_"):
+        return
+    shape = made.output_distribution
+    expect(shape in ("uniform", "normal"), f"{shape!r} is no distribution")
+    references, quantiles = made.references_, made.quantiles_
+    _floats(references, n_dims=1)
+    _floats(quantiles, n_dims=2)
+    n = len(references)
+    fits = n and quantiles.shape == (n, made.n_features_in_) and made.n_quantiles_ == n
+    expect(fits, "quantiles do not fit the columns")
+    inside = references[0] >= 0 and references[-1] <= 1
+    rising = inside and (np.diff(references) > 0).all()
+    expect(rising, "shares of quantiles do not rise from 0 to 1")
+    missing = np.isnan(quantiles).all(axis=0)  # columns without a value
+    rising = (np.diff(quantiles[:, ~missing], axis=0) >= 0).all()
+    finite = np.isfinite(quantiles[:, ~missing]).all()
+    expect(rising and finite, "quantiles do not rise")
+
+
+def target_encoder(made: Any) -> None:
+    if not hasattr(made, "encodings_"):
+        return
+    kind, n_each = made.target_type_, 1
+    expect(kind in ("continuous", "binary", "multiclass"), f"{kind!r} is no target")
+    expect(made._infrequent_enabled is False, "a TargetEncoder joins no categories")
+    if kind != "continuous":
+        classes = made.classes_
+        expect(isinstance(classes, np.ndarray) and classes.ndim == 1, "no classes")
+        n_each = len(classes) if kind == "multiclass" else 1
+    if kind == "multiclass":
+        _floats(made.target_mean_, n_dims=1)
+        expect(made.target_mean_.size == n_each, "means do not fit the classes")
+    else:
+        expect(isinstance(made.target_mean_, Real), "the mean of targets is no number")
+    _kinds([made.categories_, made.encodings_], list, "a list")
+    _kinds(made.categories_, np.ndarray, "an array of categories")
+    sizes = [array.shape for array in made.categories_ for _ in range(n_each)]
+    expect(len(made.categories_) == made.n_features_in_, "columns have no categories")
+    _floats(*made.encodings_, n_dims=1)
+    fits = [array.shape for array in made.encodings_] == sizes
+    expect(fits, "encodings do not fit the categories")

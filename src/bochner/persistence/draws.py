@@ -17,11 +17,12 @@ from scipy import sparse
 from .._random import Stream
 from .._validation import FLOATS
 from ..compression import JL
-from ..estimators.costs import projection_cost
 from ..execution.memory import machine_bytes, readable
 from ..feature_map import project
+from ..laws import Law, Normal
 from ..maps import redrawn_features, redrawn_projection
 from ..nonlinearities import CosSin
+from ..projections import PROJECTIONS, Projection
 from .archive import FileError
 from .checks import expect
 from .kinds import Kind
@@ -129,28 +130,23 @@ def n_columns(model: Any) -> int:
 def drawing_bytes(model: Any) -> int:
     """Float64 numbers of all that is drawn, before any of it is left out."""
     m, d = int(model.n_components), int(model.n_features_in_)
-    projection = getattr(model, "projection_", model.projection)
     if not hasattr(model, "nonlinearity"):
-        return 8 * _drawn_numbers(projection, m, d)
+        spec = model._part("projection", PROJECTIONS, Projection)
+        return 8 * _drawn_numbers(spec, m, d, Normal(1.0))
     nonlinearity, _, compression = model._parts()
     n_drawn = m if compression is None else compression.n_drawn(m)
     n_phases = nonlinearity.n_projections(n_drawn)
-    numbers = _drawn_numbers(projection, n_phases, d)
+    law = model.kernel_.spectral_law()
+    numbers = _drawn_numbers(model.projection_, n_phases, d, law)
     numbers += n_drawn * getattr(nonlinearity, "pool_size", 1)  # biases, or members
     if isinstance(compression, JL):
-        numbers += _drawn_numbers(compression.projection, m, n_drawn)
+        numbers += _drawn_numbers(compression.mixing, m, n_drawn, Normal(1.0))
     return 8 * numbers
 
 
-def _drawn_numbers(projection: Any, m: int, d: int) -> int:
-    """Numbers of a projection from d to m, at least."""
-    numbers = projection_cost(projection, m, d, d)[1]
-    density, block = (getattr(projection, p, 0) for p in ("density", "block_size"))
-    if isinstance(density, int | float):
-        numbers = max(numbers, m * d * density)
-    if isinstance(block, int):
-        numbers = max(numbers, m * block)
-    return int(np.ceil(numbers))
+def _drawn_numbers(projection: Projection, m: int, d: int, law: Law) -> int:
+    """Numbers of a map from d to m that is drawn from a law."""
+    return int(np.ceil(projection.cost(m, d, law).numbers))
 
 
 def _seen(how: Drawable, model: Any, again: Any) -> np.ndarray:

@@ -27,8 +27,8 @@ def save(model: Any, path: Any, *, seeds: bool = False) -> None:
     Parameters
     ----------
     model : map, estimator or Pipeline, fitted
-        Steps before it may be scikit-learn's imputer, one-hot and ordinal encoders,
-        scalers and column selection.
+        Steps before it may be scikit-learn's imputer, one-hot, ordinal and target
+        encoders, scalers, power and quantile transformers, and column selection.
     path : path
         By custom ending in `.bochner`.
     seeds : bool
@@ -60,7 +60,7 @@ def save(model: Any, path: Any, *, seeds: bool = False) -> None:
         "format": FORMAT,
         "bochner": __version__,
         "scikit-learn": sklearn.__version__,
-        "model": encoder.node(model, ""),
+        "model": encoder.model(model),
     }
     with new_file("save", path) as file:
         write_archive(file, document, encoder.arrays)

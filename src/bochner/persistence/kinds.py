@@ -22,8 +22,11 @@ from sklearn.preprocessing import (
     MinMaxScaler,
     OneHotEncoder,
     OrdinalEncoder,
+    PowerTransformer,
+    QuantileTransformer,
     RobustScaler,
     StandardScaler,
+    TargetEncoder,
 )
 
 from .. import _columns, compression, kernels, laws, nonlinearities, projections
@@ -44,12 +47,16 @@ from ..maps import RandomFeatures, RandomProjection
 from ..nonlinearities import argmax_code, cosine, maxout, phases, rectified
 from ..nystroem import Nystroem, NystroemMap
 from ..preprocessing import readers
+from ..preprocessing.table_transformer import TableTransformer
 from ..projections import circulant, hadamard
 from ..projections import sparse as sparse_maps
 from . import checks
 
-FITTED = ("n_features_in_", "feature_names_in_", "_sklearn_output_config")
-"""What scikit-learn keeps of every fit, and of `set_output`."""
+FITTED = (
+    *("n_features_in_", "feature_names_in_", "_columns_by_name"),
+    "_sklearn_output_config",
+)
+"""What every fit keeps of the columns, and scikit-learn of `set_output`."""
 
 Check = Callable[[Any], None]
 
@@ -69,12 +76,16 @@ class Kind:
         mends one of another version.
     forgotten : tuple of str
         Parameters that name files of the writer's machine: neither written nor read.
+    defaults : bool
+        Whether parameters at their default are written. Not for classes of
+        scikit-learn, whose parameters change from version to version.
     """
 
     made: type
     state: tuple[str, ...] | None = ()
     check: Check = checks.nothing
     forgotten: tuple[str, ...] = ()
+    defaults: bool = True
 
     @property
     def is_data(self) -> bool:
@@ -93,9 +104,9 @@ class Kind:
         if self.is_data:
             return given
         held = vars(value)
-        if self.state is None:
-            # what is left as it comes need not be known to another version
+        if not self.defaults:
             given = {k: v for k, v in given.items() if not _same(v, names[k])}
+        if self.state is None:
             return given | {k: v for k, v in held.items() if k not in names}
         fitted = [name for name in (*self.state, *FITTED) if name in held]
         return given | {name: held[name] for name in fitted}
@@ -167,7 +178,7 @@ MODELS = {
         (
             *("features_", "coef_", "intercept_", "alpha_", "noise_"),
             *("log_marginal_likelihood_", "_B", "_b", "_posterior", "_target_shape"),
-            *("_incremental", "_map"),
+            *("_incremental", "_map", "_missed_interval"),
         ),
         checks.regressor,
         ("checkpoint",),
@@ -183,11 +194,12 @@ MODELS = {
     ),
     **_named("preprocessing", (readers.DateParts, readers.Numbers)),
     **_named("preprocessing", (readers.Texts,)),
+    "preprocessing.TableTransformer": Kind(TableTransformer, None, defaults=False),
 }
 """bochner's own maps and estimators, and what reads the cells of tables."""
 
 PREPROCESSING = {
-    f"sklearn.{made.__name__}": Kind(made, None)
+    f"sklearn.{made.__name__}": Kind(made, None, defaults=False)
     for made in (
         ColumnTransformer,
         FrozenEstimator,
@@ -200,12 +212,35 @@ PREPROCESSING = {
         StandardScaler,
     )
 } | {
-    "sklearn.Pipeline": Kind(Pipeline, None, forgotten=("memory",)),
-    "sklearn.SimpleImputer": Kind(SimpleImputer, None, checks.mended_imputer),
-    "sklearn.FunctionTransformer": Kind(
-        FunctionTransformer, None, checks.passes_through
+    "sklearn.Pipeline": Kind(Pipeline, None, forgotten=("memory",), defaults=False),
+    "sklearn.SimpleImputer": Kind(
+        SimpleImputer, None, checks.mended_imputer, defaults=False
     ),
-    "sklearn.make_column_selector": Kind(make_column_selector, None),
+    "sklearn.FunctionTransformer": Kind(
+        FunctionTransformer, None, checks.passes_through, defaults=False
+    ),
+    "sklearn.make_column_selector": Kind(make_column_selector, None, defaults=False),
+    "sklearn.PowerTransformer": Kind(
+        PowerTransformer,
+        ("lambdas_", "_scaler"),
+        checks.power_transformer,
+        defaults=False,
+    ),
+    "sklearn.QuantileTransformer": Kind(
+        QuantileTransformer,
+        ("n_quantiles_", "references_", "quantiles_"),
+        checks.quantile_transformer,
+        defaults=False,
+    ),
+    "sklearn.TargetEncoder": Kind(
+        TargetEncoder,
+        (
+            *("categories_", "encodings_", "target_type_", "target_mean_", "classes_"),
+            "_infrequent_enabled",
+        ),
+        checks.target_encoder,
+        defaults=False,
+    ),
 }
 """What may stand before them in a Pipeline."""
 

@@ -45,10 +45,7 @@ TYPES = (
 )
 TYPE_NAMES = {made: f"{made.__module__}.{made.__name__}" for made in TYPES}
 NAMED_TYPES = {name: made for made, name in TYPE_NAMES.items()}
-WAY_OUT = (
-    "Save the steps that are (model[:-1]), or learn with KernelClassifier or "
-    "KernelRegressor in place of a linear model."
-)
+WAY_OUT = "Take one of these in its place."
 PLAIN_VALUES = (type(None), bool, int, float, str)
 
 
@@ -63,8 +60,33 @@ class Encoder:
 
     def __init__(self, seeds: bool) -> None:
         self._seeds = seeds
+        self._steps: list[str] = []
         self.arrays: dict[str, np.ndarray] = {}
         self._names: dict[int, str] = {}
+
+    def model(self, model: Any) -> Any:
+        """The node of a whole model."""
+        self._steps = [_joined("", name) for name, _ in getattr(model, "steps", ())]
+        return self.node(model, "")
+
+    def _unstorable(self, path: str, what: str, way_out: str = "") -> TypeError:
+        return unstorable(path, what, way_out or self._way_out(path))
+
+    def _way_out(self, path: str) -> str:
+        """What a user can do about the part at a path that is refused."""
+        first, _, rest = path.partition(".")
+        name = rest.partition(".")[0]
+        if first != "steps" or name not in self._steps:
+            return WAY_OUT
+        place, last = self._steps.index(name), len(self._steps) - 1
+        if place < last:
+            return (
+                "Take one of these in its place, or apply it to the rows yourself and "
+                f"save the steps behind it: save(model[{place + 1}:], …)."
+            )
+        before = f", or save the steps before it: save(model[:{place}], …)"
+        more = before if place else ""
+        return f"Learn with KernelClassifier or KernelRegressor in its place{more}."
 
     def node(self, value: Any, path: str) -> Any:
         """A value at a dotted path, by which arrays and errors are named."""
@@ -104,7 +126,8 @@ class Encoder:
             return {"objects": flat, "shape": list(value.shape)}
         masked = isinstance(value, np.ma.MaskedArray)
         if masked or value.dtype.kind not in PLAIN or not value.dtype.itemsize:
-            raise unstorable(path, f"a {type(value).__name__} of type {value.dtype}")
+            what = f"a {type(value).__name__} of type {value.dtype}"
+            raise self._unstorable(path, what)
         if id(value) not in self._names:
             name = path or "array"
             while name in self.arrays:
@@ -115,7 +138,7 @@ class Encoder:
     def _csr(self, value: Any, path: str) -> Any:
         name = type(value).__name__
         if name not in CSR:
-            raise unstorable(path, f"a {name}", "Make it CSR.")
+            raise self._unstorable(path, f"a {name}", "Make it CSR.")
         parts = ("data", "indices", "indptr")
         nodes = [self._array(getattr(value, p), _joined(path, p)) for p in parts]
         return {"csr": nodes, "shape": [int(n) for n in value.shape], "class": name}
@@ -123,7 +146,8 @@ class Encoder:
     def _object(self, value: Any, path: str) -> Any:
         name = NAMES[type(value)]
         if name == "sklearn.FunctionTransformer" and value.func is not None:
-            raise unstorable(path, f"a FunctionTransformer that calls {value.func!r}")
+            what = f"a FunctionTransformer that calls {value.func!r}"
+            raise self._unstorable(path, what)
         stored = KINDS[name].stored(value)
         drawn = draws.drawn(name, value) if self._seeds else None
         if drawn is not None:
@@ -155,7 +179,7 @@ class Encoder:
             return {"random_state": [key, *self._items(rest, path)]}
         if type(value).__module__.startswith("pandas") and hasattr(value, "tolist"):
             return self._items(value.tolist(), path)  # an Index of column names
-        raise unstorable(path, _told(value))
+        raise self._unstorable(path, _told(value))
 
 
 class Decoder:

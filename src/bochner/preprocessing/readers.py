@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._ops import Ops, Tensor
+from .._steps import DATES, TEXT, Table
 from . import cells
 
 
@@ -78,6 +80,10 @@ class Numbers(OneToOneFeatureMixin, _Cells):
         """Numbers, (n, n_features) float64."""
         return self._read(X, cells.floats, np.float64)
 
+    def forward(self, ops: Ops, X: Tensor) -> Tensor:
+        """Columns of numbers, which are numbers in any namespace."""
+        return X
+
 
 class Texts(OneToOneFeatureMixin, _Cells):
     """Columns of categories in any form as text, "" where a cell is missing.
@@ -94,9 +100,15 @@ class Texts(OneToOneFeatureMixin, _Cells):
            ['', '1']], dtype=object)
     """
 
+    column_kind: ClassVar = TEXT
+
     def transform(self, X: Any) -> np.ndarray:
         """Text, (n, n_features) objects of type str."""
         return self._read(X, cells.texts, object)
+
+    def forward(self, ops: Ops, X: Table) -> Table:
+        """Columns of text, which are text in a namespace that has any."""
+        return X
 
 
 class DateParts(_Cells):
@@ -122,12 +134,60 @@ class DateParts(_Cells):
     array(['day_year', 'day_month'], dtype=object)
     """
 
+    column_kind: ClassVar = DATES
+
     def transform(self, X: Any) -> np.ndarray:
         """The five numbers of each column, (n, 5 n_features) float64."""
         return self._read(X, cells.date_parts, np.float64)
+
+    def forward(self, ops: Ops, X: Table) -> Tensor:
+        """The same of int64 seconds since 1970; NaN of the smallest int64."""
+        seconds = ops.concat(X.tensors)
+        absent = ops.equal(seconds, np.int64(cells.NAT))
+        seconds = ops.where(absent, np.int64(0), seconds)
+        days, of_day = _divided(ops, seconds, 86_400)
+        _, weekday = _divided(ops, ops.add(days, np.int64(cells.THURSDAY)), 7)
+        hour = ops.divide(ops.cast(of_day, ops.dtype), 3600.0)
+        whole = [*_civil(ops, days), weekday]
+        parts = [*(ops.cast(part, ops.dtype) for part in whole), hour]
+        parts = [ops.where(absent, np.nan, part) for part in parts]
+        deep = [ops.expand_dims(part, 2) for part in parts]
+        return ops.reshape(ops.concat(deep, axis=2), 0, len(parts) * len(X.tensors))
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Names as "column_year", "column_month", …"""
         names = OneToOneFeatureMixin.get_feature_names_out(self, input_features)
         found = [f"{name}_{part}" for name in names for part in cells.PARTS]
         return np.array(found, dtype=object)
+
+
+def _divided(ops: Ops, x: Tensor, by: int) -> tuple[Tensor, Tensor]:
+    """⌊x/by⌋ and what is left, ≥ 0, also of negative x."""
+    rest = ops.remainder(x, by)
+    return ops.floor_divide(ops.subtract(x, rest), by), rest
+
+
+def _civil(ops: Ops, days: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Year, month and day of days since 1970, all int64.
+
+    Years begin on 1 March, so that a leap day is their last; 400 of them, an era, have
+    146 097 days. H. Hinnant, "chrono-compatible low-level date algorithms" (2013).
+    """
+    div, minus = ops.floor_divide, ops.subtract
+
+    def times(x: Tensor, factor: int) -> Tensor:
+        return ops.multiply(x, np.int64(factor))
+
+    def plus(x: Tensor, y: Any) -> Tensor:
+        return ops.add(x, np.int64(y) if isinstance(y, int) else y)
+
+    era, doe = _divided(ops, plus(days, 719_468), 146_097)  # day of the era
+    leaps = minus(plus(div(doe, 1460), div(doe, 146_096)), div(doe, 36_524))
+    yoe = div(minus(doe, leaps), 365)
+    before = minus(plus(times(yoe, 365), div(yoe, 4)), div(yoe, 100))
+    doy = minus(doe, before)
+    mp = div(plus(times(doy, 5), 2), 153)  # months since March
+    day = plus(minus(doy, div(plus(times(mp, 153), 2), 5)), 1)
+    late = ops.cast(ops.greater(mp, np.int64(9)), np.int64)  # January, February
+    month = minus(plus(mp, 3), times(late, 12))
+    return plus(plus(yoe, times(era, 400)), late), month, day

@@ -9,7 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ..execution.tables import listed, near
+from .._lazy import is_lazy, is_stream
+from .._validation import did_you_mean
+from ..execution.stream import row_bytes
+from ..execution.tables import listed
 from .cells import are_missing, columns_of, exact, is_frame
 from .readers import DateParts, Numbers, Texts
 
@@ -47,8 +50,10 @@ def for_table(
 
     Parameters
     ----------
-    frame : DataFrame of pandas or polars
-        The rows to learn from, or enough of them to tell the columns' kinds.
+    frame : DataFrame of pandas or polars, `blocks` of frames, or Dask DataFrame
+        The rows to learn from, or enough of them to tell the columns' kinds. A stream
+        needs `blocks(…, frames=True)`; of a stream or Dask frame, a uniform sample of
+        50,000 rows is read, here and in `fit`.
     numbers, categories, dates : names of columns
         Kinds that the columns' types do not tell, such as numbers that are codes, or
         text that holds dates (ISO 8601).
@@ -58,7 +63,9 @@ def for_table(
     Returns
     -------
     ColumnTransformer
-        With the parts "numbers", "categories" and "dates", where there are any.
+        With the parts "numbers", "categories" and "dates", where there are any. It
+        takes streams and Dask frames as well as frames, and so do Pipelines that begin
+        with it and end with a learner of bochner.
 
     Examples
     --------
@@ -81,8 +88,10 @@ def for_table(
     >>> model.fit(homes, homes["price"]).predict(homes).shape
     (4,)
     """
-    from sklearn.compose import ColumnTransformer  # heavy to import
+    from .table_transformer import TableTransformer, rows_in_memory  # heavy to import
 
+    _check_table(frame)
+    frame = rows_in_memory(frame)
     names = _names(frame)
     given = {"numbers": numbers, "categories": categories, "dates": dates, "drop": drop}
     told = _told(names, given)
@@ -97,7 +106,7 @@ def for_table(
             "does not name have no values."
         )
     chosen = [(kind, _STEPS[kind](), names) for kind, names in found.items() if names]
-    return ColumnTransformer(chosen, verbose_feature_names_out=False)
+    return TableTransformer(chosen, verbose_feature_names_out=False)
 
 
 def kinds(columns: Any) -> dict[str, str]:
@@ -139,6 +148,14 @@ def median_filler() -> Any:
     return SimpleImputer(strategy="median", keep_empty_features=True)
 
 
+def encoded_bytes(X: Any) -> float:
+    """About what a row takes, encoded: a category may become many columns."""
+    if hasattr(X, "dtypes") and hasattr(X, "columns"):
+        texts = sum(getattr(kind, "kind", "") == "O" for kind in X.dtypes)
+        return 8.0 * (X.shape[1] + MAX_CATEGORIES * texts)
+    return row_bytes(X)
+
+
 def _of_numbers(reader: type = Numbers) -> Any:
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
@@ -169,11 +186,26 @@ _STEPS: dict[str, Callable[[], Any]] = {
 }
 
 
+def _check_table(source: Any) -> None:
+    """Refuse streams and Dask collections that are not of frames."""
+    if is_stream(source) and not is_frame(source.first().X):
+        raise TypeError(
+            "for_table: the blocks of this stream are arrays, not frames; read the "
+            "files with blocks(…, frames=True)."
+        )
+    if is_lazy(source) and not hasattr(source, "columns"):
+        raise TypeError(
+            "for_table: frame is a Dask array, which has no names and kinds of "
+            "columns; give a Dask DataFrame."
+        )
+
+
 def _names(frame: Any) -> list[str]:
     if not is_frame(frame):
         raise TypeError(
-            "for_table: frame must be a DataFrame of pandas or polars, with rows at "
-            f"hand; got {type(frame).__name__}. Make one: pandas.DataFrame(…)."
+            "for_table: frame must be a DataFrame of pandas, polars or Dask, or "
+            f"blocks(…, frames=True); got {type(frame).__name__}. Make one: "
+            "pandas.DataFrame(…)."
         )
     names = list(frame.columns)
     odd = [name for name in names if not isinstance(name, str)]
@@ -195,7 +227,7 @@ def _told(names: list[str], given: dict[str, Iterable[str]]) -> dict[str, str]:
             if name not in names:
                 raise ValueError(
                     f"for_table: {kind} names {name!r}, and there is no such column"
-                    f"{near(str(name), names)}; columns are {listed(names)}."
+                    f"{did_you_mean(name, names)}; columns are {listed(names)}."
                 )
             if told.setdefault(name, kind) != kind:
                 raise ValueError(

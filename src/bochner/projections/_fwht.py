@@ -9,16 +9,15 @@ across chunks, so that a long transform walks memory few times.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from .._compiled import compiled
 from ._simd import LANES, load, splat, store
 from ._transpose import from_lanes, to_lanes
 
 CHUNK_BYTES = 1 << 14
-OPTIONS = {"nogil": True, "cache": True}
 
 
-@njit(**OPTIONS)
+@compiled()
 def fwht_rows(X):
     """Each row of X, (n, 2^p), times the ±1 Hadamard matrix; n d log2(d) additions."""
     n, d = X.shape
@@ -31,7 +30,7 @@ def fwht_rows(X):
         from_lanes(T, ones, rows)
 
 
-@njit(**OPTIONS)
+@compiled()
 def chain_dense(X, orders, factors, scale, Z):
     """Z = X Wᵀ for the Hadamard chain W that `_chain` describes."""
     d = factors.shape[2]
@@ -42,7 +41,7 @@ def chain_dense(X, orders, factors, scale, Z):
         _chain(T, orders, factors, scale, A, B, Z[r : r + LANES])
 
 
-@njit(**OPTIONS)
+@compiled()
 def chain_csr(data, indices, indptr, orders, factors, scale, Z):
     """Z = X Wᵀ for X in CSR parts: eight rows are scattered into the buffer."""
     n, d = Z.shape[0], factors.shape[2]
@@ -56,7 +55,7 @@ def chain_csr(data, indices, indptr, orders, factors, scale, Z):
         _chain(T, orders, factors, scale, A, B, Z[r : r + LANES])
 
 
-@njit(**OPTIONS)
+@compiled()
 def _chain(T, orders, factors, scale, A, B, Z):
     """For each block: S · Π_k (H F_k P_k) on the eight rows in T, written to Z.
 
@@ -76,7 +75,7 @@ def _chain(T, orders, factors, scale, A, B, Z):
         from_lanes(A, scale[start:stop], Z[:, start:stop])
 
 
-@njit(**OPTIONS)
+@compiled()
 def _transform(T, d):
     """T = H T, all stages."""
     chunk = min(d, CHUNK_BYTES // (LANES * T.itemsize))
@@ -85,7 +84,7 @@ def _transform(T, d):
     _stages(T, chunk, d)
 
 
-@njit(**OPTIONS)
+@compiled()
 def _permute_scale_transform(source, order, factors, T):
     """T = H (factors ∘ source[order]); d ≥ 4."""
     d = order.size
@@ -98,7 +97,7 @@ def _permute_scale_transform(source, order, factors, T):
     _stages(T, chunk, d)
 
 
-@njit(**OPTIONS)
+@compiled()
 def _first_stages(source, order, factors, T):
     """Butterflies of four neighbours, read through the permutation and the diagonal."""
     for j in range(0, order.size, 4):
@@ -114,7 +113,7 @@ def _first_stages(source, order, factors, T):
         store(T, i + 3 * LANES, q - s)
 
 
-@njit(**OPTIONS)
+@compiled()
 def _stages(T, h, d):
     """The stages with distances h, 2h, … below d."""
     while 8 * h <= d:
@@ -127,7 +126,7 @@ def _stages(T, h, d):
         _radix2(T, LANES * h)
 
 
-@njit(**OPTIONS)
+@compiled()
 def _radix2(T, w):
     for start in range(0, T.size, 2 * w):
         for i in range(start, start + w, LANES):
@@ -136,7 +135,7 @@ def _radix2(T, w):
             store(T, i + w, a - b)
 
 
-@njit(**OPTIONS)
+@compiled()
 def _radix4(T, w):
     for start in range(0, T.size, 4 * w):
         for i in range(start, start + w, LANES):
@@ -149,7 +148,7 @@ def _radix4(T, w):
             store(T, i + 3 * w, q - s)
 
 
-@njit(**OPTIONS)
+@compiled()
 def _radix8(T, w):
     for start in range(0, T.size, 8 * w):
         for i in range(start, start + w, LANES):

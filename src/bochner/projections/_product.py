@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from .._compiled import compiled
 from ._simd import LANES, fma, load, splat, store, transpose
 from ._transpose import from_lanes, to_lanes
 
-OPTIONS = {"nogil": True, "cache": True}
 COLUMNS = 512
 """Columns that are brought into lanes at a time when a wide matrix streams through."""
 
 
-@njit(**OPTIONS)
+@compiled()
 def csr_times_dense(data, indices, indptr, B, out):
     """out = A B for A in CSR parts, B (d, m) and out (n, m); nnz·m multiply-adds."""
     m = B.shape[1]
@@ -27,7 +26,7 @@ def csr_times_dense(data, indices, indptr, B, out):
                 z[j] += value * b[j]
 
 
-@njit(**OPTIONS)
+@compiled()
 def csr_times_csr(data, indices, indptr, values, columns, starts, out):
     """out = A B, dense, for A and B in CSR parts; one step per pair of non-zeros."""
     for i in range(indptr.size - 1):
@@ -39,7 +38,7 @@ def csr_times_csr(data, indices, indptr, values, columns, starts, out):
                 z[np.uintp(columns[q])] += data[p] * values[q]
 
 
-@njit(**OPTIONS)
+@compiled()
 def dense_times_rows(X, values, columns, starts, out):
     """out = X Wᵀ for W in CSR parts, output by output: random reads of X's columns.
 
@@ -64,7 +63,7 @@ def dense_times_rows(X, values, columns, starts, out):
         from_lanes(Z, ones, out[r : r + LANES])
 
 
-@njit(**OPTIONS)
+@compiled()
 def dense_times_columns(X, values, rows, starts, out):
     """out = X Wᵀ for Wᵀ in CSR parts, input by input: X streams through once.
 
@@ -86,7 +85,7 @@ def dense_times_columns(X, values, rows, starts, out):
         from_lanes(Z, ones, out[r : r + LANES])
 
 
-@njit(**OPTIONS)
+@compiled()
 def csr_times_single(data, indices, indptr, values, outputs, out):
     """out = A Wᵀ for A in CSR parts and W with one non-zero per input; nnz steps."""
     for i in range(indptr.size - 1):
@@ -98,7 +97,7 @@ def csr_times_single(data, indices, indptr, values, outputs, out):
             z[np.uintp(outputs[j])] += data[p] * values[j]
 
 
-@njit(**OPTIONS)
+@compiled()
 def dense_times_single(X, values, outputs, out):
     """out = X Wᵀ for W with one non-zero per input: X streams through once."""
     n_out = out.shape[1]
@@ -109,7 +108,7 @@ def dense_times_single(X, values, outputs, out):
         from_lanes(Z, ones, out[r : r + LANES])
 
 
-@njit(**OPTIONS)
+@compiled()
 def _add_single(X, values, outputs, Z):
     """Add values ∘ X, up to eight rows, to the lanes of their outputs."""
     rows, d = X.shape

@@ -6,14 +6,11 @@ that whatever is done to one row is a vector operation on eight.
 
 from __future__ import annotations
 
-from numba import njit
-
+from .._compiled import compiled
 from ._simd import LANES, load, store, transpose
 
-OPTIONS = {"nogil": True, "cache": True}
 
-
-@njit(**OPTIONS)
+@compiled()
 def to_lanes(X, T):
     """Transpose up to eight rows of X into T."""
     rows, d = X.shape
@@ -31,7 +28,7 @@ def to_lanes(X, T):
             T[LANES * j + v] = X[v, j]
 
 
-@njit(**OPTIONS)
+@compiled()
 def from_lanes(T, scale, Z):
     """Z = (scale ∘ T)ᵀ for up to eight rows of Z."""
     rows, n = Z.shape

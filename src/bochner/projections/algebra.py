@@ -12,6 +12,7 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
+from .._ops import Ops, Tensor
 from .._validation import read_only
 from ._product import csr_times_dense
 from .base import LinearMap, checked_output, dense_rows
@@ -46,6 +47,9 @@ class Matrix(LinearMap):
         parts = (X.data, X.indices, X.indptr, self.transposed)
         csr_times_dense(*map(read_only, parts), out)
         return out
+
+    def forward(self, ops: Ops, X: Tensor) -> Tensor:
+        return ops.matmul(X, self.transposed)
 
     def apply_adjoint(self, Z: np.ndarray) -> np.ndarray:
         return Z @ self.transposed.T
@@ -85,6 +89,9 @@ class Scale(LinearMap):
             return X.multiply(self.factors).tocsr()
         return np.multiply(X, self.factors, out=out)
 
+    def forward(self, ops: Ops, X: Tensor) -> Tensor:
+        return ops.multiply(X, self.factors)
+
     def apply_adjoint(self, Z: np.ndarray) -> np.ndarray:
         return Z * self.factors
 
@@ -123,6 +130,9 @@ class Compose(LinearMap):
     def apply(self, X: Any, out: np.ndarray | None = None) -> np.ndarray:
         return self.outer.apply(self.inner.apply(X), out=out)
 
+    def forward(self, ops: Ops, X: Tensor) -> Tensor:
+        return self.outer.forward(ops, self.inner.forward(ops, X))
+
     def apply_adjoint(self, Z: np.ndarray) -> np.ndarray:
         return self.inner.apply_adjoint(self.outer.apply_adjoint(Z))
 
@@ -157,6 +167,9 @@ class Stack(LinearMap):
         return np.concatenate(
             [dense_rows(m.apply(X)) for m in self.maps], axis=1, out=out
         )
+
+    def forward(self, ops: Ops, X: Tensor) -> Tensor:
+        return ops.concat([part.forward(ops, X) for part in self.maps])
 
     def apply_adjoint(self, Z: np.ndarray) -> np.ndarray:
         pairs = zip(self.maps, self._split(Z), strict=True)
@@ -206,6 +219,12 @@ class Pad(Structural):
     def apply(self, X: Any, out: np.ndarray | None = None) -> np.ndarray:
         return _resized(dense_rows(X), self.shape[0], out)
 
+    def forward(self, ops: Ops, X: Tensor) -> Tensor:
+        n_out, n_in = self.shape
+        if n_out <= n_in:
+            return X if n_out == n_in else ops.first_columns(X, n_out)
+        return ops.pad_columns(X, n_out - n_in)
+
     def apply_adjoint(self, Z: np.ndarray) -> np.ndarray:
         return _resized(Z, self.shape[1], None)
 
@@ -223,6 +242,9 @@ class Permute(Structural):
 
     def apply(self, X: Any, out: np.ndarray | None = None) -> np.ndarray:
         return np.take(dense_rows(X), self.order, axis=1, out=out)
+
+    def forward(self, ops: Ops, X: Tensor) -> Tensor:
+        return ops.take(X, self.order)
 
     def apply_adjoint(self, Z: np.ndarray) -> np.ndarray:
         return Z[:, np.argsort(self.order)]
@@ -260,6 +282,9 @@ class Rows(LinearMap):
         Z = dense_rows(self.linear.apply(X))
         return np.take(Z, self.kept, axis=1, out=out, mode="clip")
 
+    def forward(self, ops: Ops, X: Tensor) -> Tensor:
+        return ops.take(self.linear.forward(ops, X), self.kept)
+
     def apply_adjoint(self, Z: np.ndarray) -> np.ndarray:
         whole = np.zeros((self.linear.shape[0], Z.shape[0]), dtype=Z.dtype)
         np.add.at(whole, self.kept, Z.T)  # a row may be kept twice
@@ -276,6 +301,16 @@ class Rows(LinearMap):
 
     def select(self, kept: np.ndarray) -> LinearMap:
         return self.linear.select(self.kept[kept])
+
+
+def balanced_factors(d: int) -> tuple[int, int]:
+    """a·b = d with a ≤ b and a as large as possible.
+
+    A transform of length d is then two products with small matrices, O(√d) operations
+    a number, where no fast one is available.
+    """
+    a = max(k for k in range(1, int(d**0.5) + 1) if d % k == 0)
+    return a, d // a
 
 
 def product(*maps: LinearMap) -> LinearMap:

@@ -10,12 +10,12 @@ from scipy import sparse
 from .._lazy import LazyRows
 from .._random import Stream
 from .._validation import check_count, check_option
-from ..laws import Law
-from .base import LinearMap, Projection
+from ..laws import Law, Normal
+from .base import Cost, LinearMap, Projection
 from .circulant import Circulant
 from .costs import BUTTERFLY_NS, CSR_NS, DENSE_BYTES, DENSE_NS
 from .dense import Dense
-from .hadamard import SORF, padded
+from .hadamard import SORF
 from .qmc import QMC
 
 SEEN_ROWS = 1000
@@ -50,6 +50,17 @@ class Auto(Projection):
     def resolve(self, X: Any, law: Law, n_out: int, rng: Stream) -> Projection:
         return self._choice(X, law, n_out).resolve(X, law, n_out, rng)
 
+    def cost(
+        self,
+        n_out: int,
+        n_in: int,
+        law: Law | None = None,
+        filled: float | None = None,
+    ) -> Cost:
+        law = Normal(1.0) if law is None else law
+        chosen = _chosen(n_in, law, n_out, self.n_maps, filled)
+        return chosen.cost(n_out, n_in, law, filled)
+
     def _sample(self, law: Law, n_out: int, n_in: int, rng: Stream) -> LinearMap:
         rows = np.empty((0, n_in))
         return self._choice(rows, law, n_out).sample(law, n_out, n_in, rng)
@@ -77,21 +88,28 @@ def choose(X: Any, law: Law, n_out: int, n_maps: int = 1) -> Projection:
     `python -m benchmarks auto` and `python -m benchmarks error` print the measurements
     behind the rule.
     """
-    d = X.shape[1]
-    if d <= FEW_FEATURES:
+    asks = X.shape[1] > FEW_FEATURES and not SORF().lacking(law)
+    filled = _filled(X) if asks else None
+    return _chosen(X.shape[1], law, n_out, n_maps, filled)
+
+
+def _chosen(
+    n_in: int, law: Law, n_out: int, n_maps: int, filled: float | None
+) -> Projection:
+    """`choose` for rows of n_in features, `filled` of them not zero where CSR."""
+    if n_in <= FEW_FEATURES:
         return QMC("sobol")
-    large = 8 * d * n_out * n_maps > DENSE_BYTES
-    if not _serves(SORF, law):
-        return Circulant() if large and _serves(Circulant, law) else Dense()
+    product = Dense().cost(n_out, n_in, law, filled)
+    large = 8 * n_maps * product.numbers > DENSE_BYTES
+    if SORF().lacking(law):
+        return Circulant() if large and not Circulant().lacking(law) else Dense()
+    product_ns = product.flops / 2 * (DENSE_NS if filled is None else CSR_NS)
+    transform_ns = SORF().cost(n_out, n_in, law).flops * BUTTERFLY_NS
+    return SORF() if large or transform_ns < WORTH * product_ns else Dense()
+
+
+def _filled(X: Any) -> float | None:
+    """Entries of a CSR row, on average; None for dense rows."""
     if isinstance(X, LazyRows):
         X = X.sample(SEEN_ROWS)[0]
-    filled = X.nnz / max(1, X.shape[0]) if sparse.issparse(X) else d
-    each = CSR_NS if sparse.issparse(X) else DENSE_NS
-    product = filled * n_out * each * WORTH
-    width = padded(d)
-    transform = -(-n_out // width) * width * 3 * np.log2(width) * BUTTERFLY_NS
-    return SORF() if large or transform < product else Dense()
-
-
-def _serves(projection: type[Projection], law: Law) -> bool:
-    return all(hasattr(law, capability) for capability in projection.needs)
+    return X.nnz / max(1, X.shape[0]) if sparse.issparse(X) else None

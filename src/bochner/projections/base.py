@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from collections.abc import Mapping
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 
+from .._ops import Ops, Tensor
 from .._random import Stream
 from .._validation import FLOATS, check_count
 from ..laws import Law, Normal
@@ -22,6 +24,7 @@ MEANING = {
     "radii": "an isotropic kernel",
     "multipliers": "a kernel that is isotropic in any number of features",
     "coordinates": "a kernel that is isotropic in any number of features, or Laplacian",
+    "ppf": "a kernel whose frequencies have known quantiles",
     "on_block": "a kernel that can be estimated from some of the features",
 }
 """Capabilities in the words of a user, who knows kernels and not their laws."""
@@ -74,6 +77,10 @@ class LinearMap:
         """X Wᵀ, (n, n_out), for dense or CSR rows X, (n, n_in), of this map's type."""
         raise NotImplementedError
 
+    def forward(self, ops: Ops, X: Tensor) -> Tensor:
+        """X Wᵀ in the operations of any namespace; here with W written out."""
+        return ops.matmul(X, self.to_dense().T)
+
     def apply_adjoint(self, Z: np.ndarray) -> np.ndarray:
         """Z W, (n, n_in), for Z, (n, n_out)."""
         raise NotImplementedError
@@ -102,6 +109,13 @@ class LinearMap:
         return np.array(self.to_dense(), dtype=dtype)
 
 
+class Cost(NamedTuple):
+    """Operations that a linear map takes for a row, and numbers that it stores."""
+
+    flops: float
+    numbers: float
+
+
 class Projection(BaseEstimator):
     """A distribution over linear maps: hyper-parameters only, never a sample.
 
@@ -112,6 +126,9 @@ class Projection(BaseEstimator):
 
     needs: ClassVar[tuple[str, ...]] = ()
     instead: ClassVar[str] = "projection='dense', which takes every kernel"
+    is_linear: ClassVar[bool] = False
+    """Whether it keeps lengths only, and draws no frequencies of a law."""
+
     amplitude: float = 1.0
 
     def for_units(self, n_maps: int) -> Projection:
@@ -138,14 +155,44 @@ class Projection(BaseEstimator):
     def sample(self, law: Law, n_out: int, n_in: int, rng: Stream) -> LinearMap:
         """Draw one linear map, (n_out, n_in), in float64 at the law's natural scale."""
         self._check_counts(n_out, n_in)
-        for capability in self.needs:
-            if not hasattr(law, capability):
-                raise TypeError(
-                    f"{type(self).__name__} needs {capability} from the spectral law "
-                    f"({MEANING.get(capability, 'see its documentation')}), which "
-                    f"{type(law).__name__} does not have; use {self.instead}."
-                )
+        for capability in self.lacking(law):
+            raise ValueError(
+                f"{type(self).__name__} needs {capability} from the spectral law "
+                f"({_meaning(capability)}), which {type(law).__name__} does not have; "
+                f"use {self.instead}."
+            )
         return self._sample(law, n_out, n_in, rng)
+
+    def lacking(self, law: Law) -> list[str]:
+        """Capabilities that this projection needs and the law does not have."""
+        return [name for name in self.needs if not hasattr(law, name)]
+
+    def cost(
+        self,
+        n_out: int,
+        n_in: int,
+        law: Law | None = None,
+        filled: float | None = None,
+    ) -> Cost:
+        """What a map (n_out, n_in) of this projection costs, before it is drawn.
+
+        Here the cost of its matrix with all entries written out, which bounds that of
+        any structure; projections with a structure give their own.
+
+        Parameters
+        ----------
+        n_out, n_in : int
+        law : Law, optional
+            The law to draw from; None for a map that keeps lengths, as
+            `sample_isometry` draws.
+        filled : float, optional
+            Entries of a row that are not zero, where rows are CSR.
+
+        Returns
+        -------
+        Cost
+        """
+        return Cost(2 * n_out * (n_in if filled is None else filled), n_out * n_in)
 
     def sample_isometry(self, n_out: int, n_in: int, rng: Stream) -> LinearMap:
         """Draw V with E‖V u‖² = ‖u‖²: rows of the standard normal law over √n_out.
@@ -165,6 +212,39 @@ class Projection(BaseEstimator):
 
     def _sample(self, law: Law, n_out: int, n_in: int, rng: Stream) -> LinearMap:
         raise NotImplementedError
+
+
+def check_serves(
+    owner: str,
+    asked: str,
+    projection: Projection,
+    kernel: str,
+    law: Law,
+    known: Mapping[str, type[Projection]],
+) -> None:
+    """Refuse a projection that cannot draw frequencies of a kernel.
+
+    Parameters
+    ----------
+    owner, asked, kernel : str
+        The user's object, its parameter, as "projection='sorf'", and the kernel.
+    projection : Projection
+    law : Law
+        The kernel's.
+    known : mapping
+        Projections by name that the parameter takes.
+    """
+    for capability in projection.lacking(law):
+        kinds = ((name, kind()) for name, kind in known.items() if not kind.is_linear)
+        serving = [name for name, kind in kinds if not kind.lacking(law)]
+        raise ValueError(
+            f"{owner}: {asked} needs {_meaning(capability)}, which {kernel} is not; "
+            f"use {asked.partition('=')[0]}={' or '.join(map(repr, serving))}."
+        )
+
+
+def _meaning(capability: str) -> str:
+    return MEANING.get(capability, f"a kernel whose law has {capability}")
 
 
 def linear_only(projection: Projection) -> TypeError:

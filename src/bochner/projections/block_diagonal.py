@@ -12,7 +12,7 @@ from .._lazy import at_hand
 from .._random import Stream
 from .._validation import check_count, check_option, check_positive
 from ..laws import Law
-from .base import LinearMap, Projection
+from .base import Cost, LinearMap, Projection
 from .block_bias import amplitude_for, frequency_scale_for, kurtosis
 from .sparse import sparse_matrix
 
@@ -112,6 +112,17 @@ class BlockDiagonal(Projection):
             scale = frequency_scale_for(X, law, sizes, pairs)
             resolved.set_params(frequency_scale=scale)
         return resolved
+
+    def cost(
+        self,
+        n_out: int,
+        n_in: int,
+        law: Law | None = None,
+        filled: float | None = None,
+    ) -> Cost:
+        k = self.blocks_per_pass(n_out, n_in, linear=law is None)
+        flops = 2 * n_out / k * (n_in if filled is None else filled)
+        return Cost(flops, 2 * n_out * n_in / k)  # values and their places
 
     def _sample(self, law: Any, n_out: int, n_in: int, rng: Stream) -> LinearMap:
         k = self.blocks_per_pass(n_out, n_in)

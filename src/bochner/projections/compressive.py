@@ -11,7 +11,7 @@ from .._validation import check_choice, check_count
 from ..laws import Law
 from .algebra import Compose
 from .auto import Auto
-from .base import Projection
+from .base import Cost, Projection
 from .block_diagonal import BlockDiagonal
 from .circulant import Circulant
 from .dense import Dense
@@ -117,6 +117,22 @@ class Compressive(Projection):
             )
         second = second.resolve(measured, law, n_out, rng.child("projection"))
         return Compressive(p, second, self.ensemble)
+
+    def cost(
+        self,
+        n_out: int,
+        n_in: int,
+        law: Law | None = None,
+        filled: float | None = None,
+    ) -> Cost:
+        p = self.measurements(n_in)
+        first = Orthoprojector(self.ensemble).cost(p, n_in, None, filled)
+        second = self._second().cost(n_out, p, law)
+        return Cost(first.flops + second.flops, first.numbers + second.numbers)
+
+    def lacking(self, law: Law) -> list[str]:
+        """What either stage needs."""
+        return [*super().lacking(law), *self._second().lacking(law)]
 
     def _sample(self, law: Law, n_out: int, n_in: int, rng: Stream) -> Compose:
         p = self.measurements(n_in)

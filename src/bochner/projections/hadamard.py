@@ -7,15 +7,26 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
+from scipy.linalg import hadamard
 
+from .._ops import Ops, Tensor
 from .._random import Stream
 from .._threads import for_row_blocks
 from .._validation import FLOATS, read_only
 from ..laws import Law
 from ._fwht import chain_csr, chain_dense, fwht_rows
 from ._simd import LANES
-from .algebra import FLOAT64, Pad, Permute, Scale, Stack, Structural, product
-from .base import LinearMap, Projection, checked_output, dense_rows
+from .algebra import (
+    FLOAT64,
+    Pad,
+    Permute,
+    Scale,
+    Stack,
+    Structural,
+    balanced_factors,
+    product,
+)
+from .base import Cost, LinearMap, Projection, checked_output, dense_rows
 from .costs import BUTTERFLY_NS
 from .selection import BlockMap
 
@@ -100,6 +111,15 @@ class SORF(Projection):
     # isotropic in the padded dimension too, that is, a mixture of normals
     needs: ClassVar = ("radii", "multipliers")
 
+    def cost(
+        self,
+        n_out: int,
+        n_in: int,
+        law: Law | None = None,
+        filled: float | None = None,
+    ) -> Cost:
+        return _chain_cost(3, n_out, n_in)
+
     def _sample(self, law: Law, n_out: int, n_in: int, rng: Stream) -> HadamardChain:
         d = padded(n_in)
         blocks = -(-n_out // d)
@@ -140,6 +160,15 @@ class Fastfood(Projection):
 
     # isotropic in the padded dimension too, that is, a mixture of normals
     needs: ClassVar = ("radii", "multipliers")
+
+    def cost(
+        self,
+        n_out: int,
+        n_in: int,
+        law: Law | None = None,
+        filled: float | None = None,
+    ) -> Cost:
+        return _chain_cost(2, n_out, n_in)
 
     def _sample(self, law: Law, n_out: int, n_in: int, rng: Stream) -> HadamardChain:
         d = padded(n_in)
@@ -206,6 +235,25 @@ class HadamardChain(BlockMap):
             chain_dense(read_only(np.ascontiguousarray(X)), *chain, out)
         return out
 
+    def forward(self, ops: Ops, X: Tensor) -> Tensor:
+        n_steps, n_blocks, d = self.factors.shape
+        a, b = balanced_factors(d)
+        T = Pad((d, self.n_in)).forward(ops, X)
+        if _moves(self.orders[0]):
+            orders = np.broadcast_to(self.orders[0], (n_blocks, d))
+            T = ops.reshape(ops.take(T, orders.ravel()), 0, n_blocks, a, b)
+        else:
+            T = ops.reshape(T, 0, 1, a, b)
+        for k in range(n_steps):
+            if k > 0 and _moves(self.orders[k]):
+                order = self.orders[k] + d * np.arange(n_blocks)[:, None]
+                T = ops.take(ops.reshape(T, 0, n_blocks * d), order.ravel())
+                T = ops.reshape(T, 0, n_blocks, a, b)
+            T = ops.multiply(T, self.factors[k].reshape(n_blocks, a, b))
+            T = _transform(ops, T, a, b)
+        Z = ops.first_columns(ops.reshape(T, 0, n_blocks * d), self.scale.size)
+        return ops.multiply(Z, self.scale)
+
     def apply_adjoint(self, Z: np.ndarray) -> np.ndarray:
         return self.algebra().apply_adjoint(Z)
 
@@ -270,10 +318,32 @@ class Hadamard(Structural):
         out[:] = dense_rows(X)
         return fwht(out)
 
+    def forward(self, ops: Ops, X: Tensor) -> Tensor:
+        a, b = balanced_factors(self.d)
+        T = _transform(ops, ops.reshape(X, 0, a, b), a, b)
+        return ops.reshape(T, 0, self.d)
+
     def apply_adjoint(self, Z: np.ndarray) -> np.ndarray:
         return self.apply(Z)
+
+
+def _moves(orders: np.ndarray) -> bool:
+    return bool((orders != np.arange(orders.shape[-1])).any())
+
+
+def _transform(ops: Ops, T: Tensor, a: int, b: int) -> Tensor:
+    """Walsh-Hadamard transform of (…, a, b): H_{ab} = H_a ⊗ H_b."""
+    T = ops.matmul(T, hadamard(b).astype(np.float64))
+    return ops.matmul(hadamard(a).astype(np.float64), T)
 
 
 def padded(d: int) -> int:
     """The power of two, at least SMALLEST, that d coordinates are padded to."""
     return max(SMALLEST, 1 << (d - 1).bit_length())
+
+
+def _chain_cost(n_transforms: int, n_out: int, n_in: int) -> Cost:
+    """Butterflies of whole blocks; their factors, places and scales."""
+    d = padded(n_in)
+    n_rows = -(-n_out // d) * d
+    return Cost(n_transforms * n_rows * np.log2(d), 4 * n_rows)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -42,6 +42,8 @@ class Orthoprojector(Projection):
     >>> RandomProjection(2, projection="orthoprojector").fit_transform(X).shape
     (2, 2)
     """
+
+    is_linear: ClassVar = True
 
     def __init__(self, ensemble: str = "gaussian") -> None:
         self.ensemble = ensemble

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..comparison.contenders import Contender
 from ..comparison.results import Summary
+from ..comparison.trees import trees_lead
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class Recommendation:
         Whether it could be had; if not, the choice is what comes nearest.
     choice : Contender
     standardised : bool
-        Whether features are to be scaled first.
+        Whether features are to be scaled first; the default learner chooses itself.
     score : Interval
         On rows that had no part in the search.
     error : float or None
@@ -57,6 +58,9 @@ class Recommendation:
         Rows that the score is of.
     reference : float or None
         Score of the exact kernel machine on the rows for choosing, where asked for.
+    boosted_trees : float or None
+        Score of scikit-learn's boosted trees, fitted and judged on the same rows as
+        the choice; None where they do not take the rows.
     trials : tuple of Trial
     seconds : float
         All of the search.
@@ -77,9 +81,16 @@ class Recommendation:
     model_bytes: int
     n_judged: int
     reference: float | None
+    boosted_trees: float | None
     trials: tuple[Trial, ...]
     seconds: float
     code: str
+
+    def trees_lead(self) -> str | None:
+        """A sentence where boosted trees are ahead of the choice, or None."""
+        if self.boosted_trees is None:
+            return None
+        return trees_lead(self.boosted_trees, self.score.value, self.data.task)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""

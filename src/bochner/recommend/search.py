@@ -153,6 +153,11 @@ class Search:
         floor = self.target.floor(best) if self.target.within is not None else best
         return trial.score >= floor - NOISE_POINTS
 
+    def trial_on(self, contender: Contender, splits: list[Split]) -> Trial | None:
+        """The mean of fits on splits; None for what is refused."""
+        self.step(contender.label, len(self.trials), 0)
+        return self._tried(contender, splits)
+
     def _trial(
         self, contender: Contender, n_rows: int, total: int | None
     ) -> Trial | None:
@@ -164,8 +169,11 @@ class Search:
                 return trial
         self.step(contender.label, len(self.trials), total or 0)
         splits = [self.split, *self.more] if n_rows == n_all else [self.split]
+        return self._tried(contender, [s.first(n_rows) for s in splits])
+
+    def _tried(self, contender: Contender, splits: list[Split]) -> Trial | None:
         try:
-            trial = self._measured(contender, [s.first(n_rows) for s in splits])
+            trial = self._measured(contender, splits)
         except (ValueError, TypeError, MemoryError) as reason:
             self.refused = str(reason)
             return None

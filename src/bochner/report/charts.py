@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ..comparison.results import EXACT, METHOD, Comparison, Entry
+from ..comparison.results import DEFAULT, EXACT, METHOD, TREES, Comparison, Entry
 from . import text
 from .finding import measured
 from .styles import FRONT, Style, styles
@@ -95,7 +95,7 @@ ERROR = Axis(
 
 
 def _by_features(comparison: Comparison, y: Axis, title: str) -> Chart:
-    """Lines of methods over their sizes; scores also have baselines, level."""
+    """Lines of methods over their sizes; scores also have level lines of the rest."""
     data = _contenders(comparison, FEATURES, y, {METHOD})
     layout = _layout(FEATURES, y, data)
     about = "Lower is closer to the kernel." if y is ERROR else "Higher is better."
@@ -169,7 +169,7 @@ def _trace(
 
 
 def _levels(comparison: Comparison, y: Axis, across: list[float]) -> list[Trace]:
-    """Baselines, which have no size, from end to end."""
+    """Contenders that have no size, from end to end."""
     found = []
     for chip, (name, style) in enumerate(styles(comparison).items()):
         for entry in comparison.entries:
@@ -188,11 +188,16 @@ def _levels(comparison: Comparison, y: Axis, across: list[float]) -> list[Trace]
 
 
 def _level_label(entry: Entry, n: int) -> Trace:
-    """A name at the end where methods are seldom near: few features do badly."""
+    """A name at an end and a side of the line that no other level has.
+
+    The exact kernel and the default learner are named on the left, where methods,
+    which have few features there, are seldom near.
+    """
     name, blank = _label(entry.name, 24), [""] * (n - 1)
-    if entry.role == EXACT:
-        return {"text": ["\u00a0" + name, *blank], "textposition": "top right"}
-    return {"text": [*blank, name + "\u00a0"], "textposition": "top left"}
+    side = "bottom" if entry.role in (DEFAULT, TREES) else "top"
+    if entry.role in (EXACT, DEFAULT):
+        return {"text": ["\u00a0" + name, *blank], "textposition": f"{side} right"}
+    return {"text": [*blank, name + "\u00a0"], "textposition": f"{side} left"}
 
 
 def _front(comparison: Comparison, x: Axis, y: Axis) -> Trace:
@@ -208,7 +213,7 @@ def _front(comparison: Comparison, x: Axis, y: Axis) -> Trace:
 
 def _look(chip: int, style: Style) -> Trace:
     """What all traces of a contender share; `meta` is for page.js."""
-    size = 12 if style.colour == "ink" else 9  # baselines are single points
+    size = 12 if style.is_single else 9
     return {
         "type": "scatter",
         "hoverinfo": "text",

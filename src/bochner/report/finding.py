@@ -4,11 +4,39 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ..comparison.results import EXACT, LINEAR, METHOD, Comparison, Entry, Spread
+from ..comparison.results import (
+    DEFAULT,
+    EXACT,
+    LINEAR,
+    METHOD,
+    OURS,
+    TREES,
+    Comparison,
+    Entry,
+    Spread,
+)
 from . import text
 
 MARGIN = 0.01
 """How far from the best score still counts as near it: a point of accuracy."""
+
+
+ROLES = {
+    METHOD: "Best feature map",
+    DEFAULT: "Default learner",
+    EXACT: "Exact kernel",
+    TREES: "Boosted trees",
+    LINEAR: "Linear model",
+}
+"""Titles of roles."""
+
+SUBJECTS = {
+    DEFAULT: "the default learner",
+    EXACT: "the exact kernel",
+    TREES: "boosted trees",
+    LINEAR: "a linear model",
+}
+"""Roles that have one entry, in a sentence."""
 
 
 @dataclass(frozen=True)
@@ -33,15 +61,18 @@ def measured(comparison: Comparison) -> Comparison:
 
 
 def finding(comparison: Comparison) -> str:
-    """A sentence or two: the best, the baselines, and what is nearly as good."""
+    """Sentences: the best, the best of every other role, and what is nearly as good."""
     found = measured(comparison)
     if not found.entries:
         return "Nothing could be measured."
     best = found.best()
-    words = [f"{_upper(_whole(best))} scores best: {_achieved(found, best)}"]
+    verb = _verb(best, "scores", "score")
+    words = [f"{_upper(_whole(best))} {verb} best: {_achieved(found, best)}"]
     for entry in _others(found, best):
-        words.append(f"{_subject(entry)} reaches {_achieved(found, entry)}")
-    said = "; ".join(words) + "."
+        verb = _verb(entry, "reaches", "reach")
+        words.append(f"{_subject(entry)} {verb} {_achieved(found, entry)}")
+    lead = found.trees_lead()
+    said = "; ".join(words) + "." + ("" if lead is None else f" {lead}")
     cheap = cheapest(found)
     if cheap is best:
         return said
@@ -49,34 +80,30 @@ def finding(comparison: Comparison) -> str:
     if cheap in _others(found, best):  # its score was said
         near = "the best feature map" if cheap.role == METHOD else _subject(cheap)
     return (
-        f"{said} {_upper(near)} comes within {_margin(found)} of that and "
-        f"takes {text.seconds(cheap.fit_seconds.mean)} to fit, against "
+        f"{said} {_upper(near)} {_verb(cheap, 'comes', 'come')} within "
+        f"{_margin(found)} of the best and {_verb(cheap, 'takes', 'take')} "
+        f"{text.seconds(cheap.fit_seconds.mean)} to fit, against "
         f"{text.seconds(best.fit_seconds.mean)}."
     )
 
 
-def best_map(found: Comparison) -> Entry | None:
-    """The feature map of the highest score, or what there is."""
-    return _top(found, METHOD) or (found.best() if found.entries else None)
+def best_of_ours(found: Comparison) -> Entry | None:
+    """The feature map or default learner of the highest score, or what there is."""
+    return found.best_of(*OURS) or (found.best() if found.entries else None)
 
 
 def tiles(comparison: Comparison) -> list[Tile]:
-    """The same as figures: the best map, the baselines, what is nearly as good."""
+    """The best of every role, the highest score first, and what is nearly as good."""
     found = measured(comparison)
-    shown = [
-        _tile(found, title, _top(found, role))
-        for title, role in (
-            ("Best feature map", METHOD),
-            ("Exact kernel", EXACT),
-            ("Linear model", LINEAR),
-        )
-    ]
+    tops = [entry for role in ROLES if (entry := found.best_of(role)) is not None]
+    tops.sort(key=lambda entry: -entry.score.mean)
+    shown = [_tile(found, entry) for entry in tops]
     cheap = cheapest(found) if found.entries else None
     if cheap is not None and cheap is not found.best():
         about = f"to fit {_whole(cheap)}, within {_margin(found)} of the best"
         fit = text.seconds(cheap.fit_seconds.mean)
         shown.append(Tile("Fastest near the best", fit, about))
-    return [tile for tile in shown if tile is not None]
+    return shown
 
 
 def cheapest(found: Comparison) -> Entry:
@@ -86,31 +113,30 @@ def cheapest(found: Comparison) -> Entry:
     return near[0] if near else found.best()
 
 
-def _tile(found: Comparison, title: str, entry: Entry | None) -> Tile | None:
-    if entry is None:
-        return None
+def _tile(found: Comparison, entry: Entry) -> Tile:
     about = f"{_whole(entry)}, " if entry.role == METHOD else ""
     about += f"{text.seconds(entry.fit_seconds.mean)} to fit{_rows(found, entry)}"
     mean = text.score(Spread(entry.score.mean, None), found.metric)
     deviation = text.plain_score(entry.score, found.metric).partition("±")[2]
-    return Tile(title, mean, about, deviation and f"±\u00a0{deviation.strip()}")
+    return Tile(
+        ROLES[entry.role], mean, about, deviation and f"±\u00a0{deviation.strip()}"
+    )
 
 
 def _others(found: Comparison, best: Entry) -> list[Entry]:
     """The best of every role that the best is not of."""
-    tops = [_top(found, role) for role in (METHOD, EXACT, LINEAR) if role != best.role]
+    tops = [found.best_of(role) for role in ROLES if role != best.role]
     return [entry for entry in tops if entry is not None]
-
-
-def _top(found: Comparison, role: str) -> Entry | None:
-    entries = [entry for entry in found.entries if entry.role == role]
-    return max(entries, key=lambda entry: entry.score.mean, default=None)
 
 
 def _subject(entry: Entry) -> str:
     if entry.role == METHOD:
         return f"the best feature map, {_whole(entry)},"
-    return "the exact kernel" if entry.role == EXACT else "a linear model"
+    return SUBJECTS[entry.role]
+
+
+def _verb(entry: Entry, singular: str, plural: str) -> str:
+    return plural if entry.role == TREES else singular
 
 
 def _whole(entry: Entry) -> str:
@@ -139,7 +165,7 @@ def _margin(found: Comparison) -> str:
 
 def _upper(words: str) -> str:
     """A sentence begins with a capital; names of methods stay as they are."""
-    for article in ("the ", "a "):
-        if words.startswith(article):
+    for first in ("the ", "a ", SUBJECTS[TREES]):
+        if words.startswith(first):
             return words[0].upper() + words[1:]
     return words

@@ -22,7 +22,8 @@
     found.marker.line.color = trace.marker.symbol.endsWith("-open") ? ink : colour("surface");
     if (!trace.marker.symbol.endsWith("-open")) found.marker.line.width = 1;
     if (found.error_y) found.error_y.color = ink;
-    found.textfont = { color: ink, size: 12 };
+    const halo = `0 0 3px ${colour("surface")}`; // names of levels cross lines
+    found.textfont = { color: ink, size: 12, shadow: `${halo}, ${halo}, ${halo}` };
     found.hoverlabel = { bordercolor: ink };
     return found;
   };

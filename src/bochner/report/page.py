@@ -12,10 +12,10 @@ from typing import Any
 
 from .._atomic import new_file
 from .._version import __version__
-from ..comparison.results import Comparison
+from ..comparison.results import OURS, Comparison
 from . import tables, text
 from .charts import Chart, charts
-from .finding import best_map, finding, measured, tiles
+from .finding import best_of_ours, finding, measured, tiles
 from .styles import FRONT, styles
 
 UNSAFE_IN_SCRIPTS = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
@@ -104,7 +104,8 @@ def _content(comparison: Comparison) -> dict[str, Any]:
         "data": comparison.data,
         "finding": finding(comparison),
         "tiles": tiles(comparison),
-        "best": best_map(found),
+        "best": best_of_ours(found),
+        "ours": OURS,
         "styles": styles(comparison),
         "front_style": FRONT,
         "headings": tables.headings(comparison),

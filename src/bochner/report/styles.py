@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..comparison.results import EXACT, METHOD, Comparison
+from ..comparison.results import DEFAULT, EXACT, LINEAR, METHOD, TREES, Comparison
 
 N_COLOURS = 7
 DASHES = {
@@ -32,11 +32,19 @@ SHAPES = {
     "cross": "M-2-5.5H2V-2H5.5V2H2V5.5H-2V2H-5.5V-2H-2Z",
     "bowtie": "M-5.5-4.5 5.5 4.5V-4.5L-5.5 4.5Z",
     "star-diamond": "M0-7 2-2 7 0 2 2 0 7-2 2-7 0-2-2Z",
+    "hourglass": "M-4.5-5.5H4.5L-4.5 5.5H4.5Z",
+    "star": "M0-6.6 1.6-2.2 6.3-2 2.6 .8 3.9 5.3 0 2.7-3.9 5.3-2.6 .8-6.3-2-1.6-2.2Z",
 }
 """Symbols of Plotly as paths of SVG, ten units across."""
 
 METHOD_SHAPES = tuple(SHAPES)[:8]
-BASELINE_SHAPES = {EXACT: "star-diamond"}
+SINGLE_LOOKS = {
+    LINEAR: ("ink", "bowtie", "dashdot"),
+    EXACT: ("ink", "star-diamond", "longdash"),
+    TREES: ("ink", "hourglass", "dot"),
+    DEFAULT: ("own", "star", "solid"),
+}
+"""Colour, symbol and dash of roles that have no size; only what is ours is coloured."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +54,11 @@ class Style:
     colour: str  # a variable of style.css
     symbol: str  # a symbol of Plotly
     dash: str  # a dash of Plotly
+
+    @property
+    def is_single(self) -> bool:
+        """Whether it is of a contender without sizes, which has one point a chart."""
+        return self.symbol.removesuffix("-open") not in METHOD_SHAPES
 
     @property
     def is_open(self) -> bool:
@@ -64,18 +77,11 @@ FRONT = Style("front", "circle-open", "solid")
 
 
 def styles(comparison: Comparison) -> dict[str, Style]:
-    """A style for every name, baselines first, in the order of entries."""
+    """A style for every name, methods last, in the order of entries."""
     roles = {entry.name: entry.role for entry in comparison.entries}
-    baselines = [name for name, role in roles.items() if role != METHOD]
+    single = {n: Style(*SINGLE_LOOKS[r]) for n, r in roles.items() if r != METHOD}
     methods = [name for name, role in roles.items() if role == METHOD]
-    found = {name: _baseline(roles[name], i) for i, name in enumerate(baselines)}
-    return found | {name: series_style(i) for i, name in enumerate(methods)}
-
-
-def _baseline(role: str, i: int) -> Style:
-    dash = "longdash" if role == EXACT else "dashdot"
-    suffix = "-open" if i >= 2 else ""
-    return Style("ink", BASELINE_SHAPES.get(role, "bowtie") + suffix, dash)
+    return single | {name: series_style(i) for i, name in enumerate(methods)}
 
 
 def series_style(i: int) -> Style:

@@ -21,7 +21,7 @@ test: $(VENV)/.installed  ## the whole test suite
 
 CASES ?= 2000
 fuzz: $(VENV)/.installed  ## odd rows, parameters, files and commands: CASES=100000
-	CASES=$(CASES) $(BIN)/python -m pytest tests/test_fuzz.py tests/test_fuzz_files.py
+	CASES=$(CASES) $(BIN)/python -m pytest tests/contracts/test_fuzz.py tests/contracts/test_fuzz_files.py
 
 # mutmut does not know pytest 9, and works on a copy: an environment of its own
 mutants:  ## changes to the numerical core that no test notices

@@ -9,13 +9,13 @@ import numpy as np
 from scipy import sparse
 
 from bochner import RandomFeatures
-from bochner._random import Stream
-from bochner.feature_map import project
-from bochner.laws import Normal
-from bochner.projections import SORF, Dense
+from bochner._core.random import Stream
+from bochner.features.feature_map import project
+from bochner.kernels.laws import Normal
 from bochner.projections.auto import WORTH
-from bochner.projections.costs import BUTTERFLY_NS, CSR_NS, DENSE_NS
-from bochner.projections.hadamard import padded
+from bochner.projections.base import BUTTERFLY_NS, CSR_NS, DENSE_NS
+from bochner.projections.dense import Dense
+from bochner.projections.hadamard import SORF, padded
 
 from .timing import interleaved, print_table
 

@@ -14,12 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from bochner import (
-    CompactMap,
-    datasets,
-    methods,
-    metrics,
-)
+from bochner import CompactMap, datasets, methods, metrics
 from papers.compact import learned_accuracy, load, random_accuracy
 
 from .timing import print_table

@@ -19,15 +19,15 @@ import numpy as np
 from sklearn.base import clone
 
 from bochner import CompactMap, datasets
-from bochner._blas import one_blas_thread
-from bochner._random import Stream
-from bochner.kernels import Gaussian
-from bochner.learning.batches import Rows
-from bochner.learning.recipe import Recipe
-from bochner.learning.solvers import Adam
-from bochner.learning.targets import Classes
-from bochner.nonlinearities import Cos
-from bochner.projections import Circulant, Dense
+from bochner._core.parallel import one_blas_thread
+from bochner._core.random import Stream
+from bochner.features.compact.initial_model import Recipe
+from bochner.features.compact.targets import Classes
+from bochner.features.compact.training import Adam, TrainingRows
+from bochner.kernels.shift_invariant import Gaussian
+from bochner.nonlinearities.cosine import Cos
+from bochner.projections.circulant import Circulant
+from bochner.projections.dense import Dense
 
 from .compact import load
 from .peers import worker
@@ -75,7 +75,7 @@ def beside_torch(passes: int = PASSES) -> None:
 def _passes(data: Any) -> Any:
     """Seconds of one pass after the other, compiled before the first."""
     targets = Classes.of(data.y_train)
-    rows = Rows.all(data.X_train, targets.encode(data.y_train))
+    rows = TrainingRows.all(data.X_train, targets.encode(data.y_train))
     solver = _solver("dense", data.X_train, targets, Gaussian(data.gamma), M)
     for X, y in rows.sample(2 * BATCH, Stream(0)).batches(BATCH, None):
         solver.step(X, y, 1.0)

@@ -26,13 +26,14 @@ from bochner import (
     methods,
     metrics,
 )
-from bochner._random import Stream
-from bochner.compression.problem import problem_of
+from bochner._core.random import Stream
+from bochner.compression.greedy import problem_of
 from bochner.compression.products import all_pairs
-from bochner.feature_map import project
-from bochner.kernels import Gaussian
-from bochner.projections import SORF, Circulant
-from bochner.projections.selection import BlockMap, plain_rows, whole_blocks
+from bochner.features.feature_map import project
+from bochner.kernels.shift_invariant import Gaussian
+from bochner.projections.algebra import BlockMap, plain_rows, whole_blocks
+from bochner.projections.circulant import Circulant
+from bochner.projections.hadamard import SORF
 from papers.giga import FASHION
 
 from .timing import interleaved, print_table

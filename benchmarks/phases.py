@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from bochner import RandomFeatures
-from bochner.nonlinearities import CosSin
+from bochner.nonlinearities.cosine import CosSin
 
 from .timing import interleaved, print_table
 

@@ -16,12 +16,12 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import Bunch
 
 from bochner import datasets
-from bochner.comparison.data import Given, prepared
-from bochner.comparison.measuring import run as fitted
-from bochner.comparison.setting import Split, guess_bandwidth
+from bochner.compare.compare import run as fitted
+from bochner.compare.halving import all_contenders, default_sizes
+from bochner.compare.recommend import choosing, recommend
+from bochner.compare.rows import Given, prepared
+from bochner.compare.task import Split, guess_bandwidth
 from bochner.methods import METHODS
-from bochner.recommend.recommend import choosing, recommend
-from bochner.recommend.space import all_contenders, default_sizes
 
 SETS = "magic04", "ijcnn1", "house_8L"
 SETTLED_ON = "letter", "digits", "spambase", "usps"

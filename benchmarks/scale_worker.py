@@ -157,10 +157,10 @@ def judged(model: Any, X: Any, y: np.ndarray) -> dict[str, float]:
 
 def costs() -> dict[str, float]:
     """Microseconds a row of every stage, on as many threads as the process may use."""
-    from bochner.linear import passes
-    from bochner.linear.losses import Logistic
-    from bochner.linear.moments import Moments
-    from bochner.linear.rows import Chunk
+    from bochner.solvers import newton as passes
+    from bochner.solvers.losses import Logistic
+    from bochner.solvers.moments import Moments
+    from bochner.solvers.rows import Chunk
 
     found = {}
     X, y = dense_block(0)

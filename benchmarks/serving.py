@@ -14,7 +14,7 @@ import numpy as np
 
 import bochner
 from bochner import RandomFeatures, methods, projections
-from bochner.onnx.graph import Graph
+from bochner.export.onnx_graph import Graph
 from bochner.projections import sparse
 from bochner.projections.circulant import convolve_rows
 

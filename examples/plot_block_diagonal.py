@@ -18,14 +18,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 
-from bochner import (
-    RandomProjection,
-    datasets,
-    methods,
-    metrics,
-    projections,
-    theory,
-)
+from bochner import RandomProjection, datasets, methods, metrics, projections, theory
 
 # Okabe and Ito's colours, which a colour-blind reader can tell apart.
 COLOURS = ["#CC79A7", "#E69F00", "#56B4E9", "#009E73", "#D55E00", "#000000"]

@@ -10,10 +10,17 @@ import typer
 from rich import box
 from rich.table import Table
 
-from bochner._atomic import check_writable, new_file
-from bochner.cli import options
-from bochner.cli.console import counting, out, say, told
-from bochner.cli.show import facts, plain, seconds
+from bochner._core.atomic_files import check_writable, new_file
+from bochner.app import console as options
+from bochner.app.console import (
+    counting,
+    facts,
+    out,
+    plain,
+    reporting_errors,
+    say,
+    seconds,
+)
 from bochner.report import check_installed
 
 from . import BEATEN, MISSED, PAPERS, Reproduction, reproduce
@@ -58,7 +65,7 @@ def reproduce_papers(
     """
     found: list[Finding] = []
     kept = state if state is not None or quick else STATE
-    with told(debug, lambda: _broken_off(found, kept)):
+    with reporting_errors(debug, lambda: _broken_off(found, kept)):
         for path in (json_file, page, kept):
             if path is not None:
                 check_writable("reproduce", path)
@@ -119,8 +126,8 @@ def _tables(found: Reproduction) -> list[Table]:
             if cell.table == title:
                 style = STATUS_STYLES.get(cell.status)
                 shown = (f"{value:.4g}" for value in (cell.theirs, cell.ours))
-                told = plain(cell.verdict)
-                table.add_row(plain(cell.cell), *shown, told, style=style)
+                reporting_errors = plain(cell.verdict)
+                table.add_row(plain(cell.cell), *shown, reporting_errors, style=style)
         tables.append(table)
     counts = ((status, str(n)) for status, n in found.counts().items())
     kind = "quick" if found.quick else "full"

@@ -11,10 +11,10 @@ from scipy.stats import shapiro
 from sklearn.preprocessing import StandardScaler
 
 from bochner import methods, metrics, projections
-from bochner._random import Stream
-from bochner.estimators import KernelRegressor
-from bochner.kernels import Gaussian
-from bochner.maps import RandomFeatures, RandomProjection
+from bochner._core.random import Stream
+from bochner.features.random_features import RandomFeatures, RandomProjection
+from bochner.kernels.shift_invariant import Gaussian
+from bochner.learners.regressor import KernelRegressor
 
 from .cells import (
     LOWER,

@@ -6,8 +6,7 @@ import html
 from dataclasses import dataclass
 from typing import Any
 
-from bochner.report.charts import Chart, log_ticks
-from bochner.report.styles import Style, series_style
+from bochner.compare.report.charts import Chart, Style, log_ticks, series_style
 
 from .cells import Cell
 from .run import Reproduction

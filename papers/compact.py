@@ -12,10 +12,10 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.preprocessing import StandardScaler
 
 from bochner import datasets, methods, metrics
-from bochner.compact import CompactMap
-from bochner.estimators import KernelClassifier
-from bochner.kernels import Gaussian
-from bochner.maps import RandomFeatures
+from bochner.features.compact.compact_map import CompactMap
+from bochner.features.random_features import RandomFeatures
+from bochner.kernels.shift_invariant import Gaussian
+from bochner.learners.classifier import KernelClassifier
 
 from .cells import (
     LOWER,

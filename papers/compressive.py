@@ -13,7 +13,7 @@ from sklearn.svm import LinearSVC
 from sklearn.utils import Bunch
 
 from bochner import methods, projections
-from bochner.maps import RandomProjection
+from bochner.features.random_features import RandomProjection
 
 from .cells import (
     LOWER,

@@ -13,9 +13,9 @@ from sklearn.svm import SVC
 from sklearn.utils import Bunch
 
 from bochner import datasets
-from bochner._random import Stream
-from bochner.estimators import KernelClassifier
-from bochner.kernels import Gaussian
+from bochner._core.random import Stream
+from bochner.kernels.shift_invariant import Gaussian
+from bochner.learners.classifier import KernelClassifier
 
 from .cells import Finding
 

@@ -13,7 +13,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.preprocessing import MinMaxScaler
 
 from bochner import methods, metrics
-from bochner.kernels import Gaussian
+from bochner.kernels.shift_invariant import Gaussian
 
 from .cells import (
     DEVIATIONS,

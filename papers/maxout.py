@@ -12,8 +12,8 @@ import numpy as np
 from scipy.stats import spearmanr
 
 from bochner import datasets, methods
-from bochner.estimators import KernelPCA
-from bochner.linear.moments import Moments, solve_positive
+from bochner.learners.pca import KernelPCA
+from bochner.solvers.moments import Moments, solve_positive
 
 from .cells import LOWER, Cell, Curve, Finding, Table, rows_slack, said_of_draws
 from .experiment import Experiment, load, some_rows

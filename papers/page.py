@@ -5,8 +5,9 @@ from __future__ import annotations
 from importlib import resources
 from typing import Any
 
-from bochner._atomic import new_file
-from bochner.report import rendered, text
+from bochner._core.atomic_files import new_file
+from bochner.compare.report import text
+from bochner.report import rendered
 
 from .charts import figures
 from .run import PAPERS, Reproduction

@@ -16,10 +16,10 @@ from typing import Any
 from sklearn.exceptions import ConvergenceWarning
 
 from bochner import datasets
-from bochner._atomic import new_file
-from bochner._validation import did_you_mean
-from bochner._version import __version__
-from bochner.comparison.compare import Progress, environment
+from bochner._core.atomic_files import new_file
+from bochner._core.validation import did_you_mean
+from bochner._core.version import __version__
+from bochner.compare.compare import Progress, environment
 
 from . import block_diagonal, compact, compressive, giga, maxout
 from .cells import STATUSES, Cell, Curve, Finding, Table

@@ -16,8 +16,8 @@ from scipy import sparse
 from scipy.stats import norm
 
 from bochner import RandomFeatures
-from bochner.kernels import Kernel
-from bochner.projections import LinearMap
+from bochner.kernels.base import Kernel
+from bochner.projections.base import LinearMap
 
 ALPHA = 1e-6
 """Probability that a statistical check fails for correct code."""

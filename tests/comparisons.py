@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from bochner import methods
-from bochner.comparison.results import (
+from bochner.compare.results import (
     DEFAULT,
     EXACT,
     LINEAR,

@@ -6,8 +6,8 @@ import zipfile
 
 import numpy as np
 
-from bochner._atomic import checksum
-from bochner.persistence.archive import DIGEST, DOCUMENT, TAG
+from bochner._core.atomic_files import checksum
+from bochner.export.archive import DIGEST, DOCUMENT, TAG
 
 
 def seal(path):

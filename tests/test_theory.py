@@ -6,8 +6,8 @@ from scipy.stats import chi2, norm
 
 import reference
 from bochner import kernels, methods, projections, theory
-from bochner._random import Stream
-from bochner.laws import Normal
+from bochner._core.random import Stream
+from bochner.kernels.laws import Normal
 from checks import ALPHA
 
 

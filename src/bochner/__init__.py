@@ -8,6 +8,9 @@ turns phases into features whose inner products approximate the kernel. Every pa
 be exchanged by itself, by name or by object.
 """
 
+from .features import CompactMap, Nystroem, RandomFeatures, RandomProjection  # isort: skip
+
+# ^ first: compression builds on features.feature_map, which it is imported through
 from . import (
     compression,
     datasets,
@@ -20,16 +23,12 @@ from . import (
     projections,
     theory,
 )
-from ._threads import threads
-from ._version import __version__
-from .compact import CompactMap
-from .comparison import compare
-from .estimators import KernelClassifier, KernelPCA, KernelRegressor, estimate
-from .execution import blocks
-from .maps import RandomFeatures, RandomProjection
-from .nystroem import Nystroem
-from .persistence import load, save
-from .recommend import recommend
+from ._core.parallel import threads
+from ._core.version import __version__
+from .compare import compare, recommend
+from .data import blocks
+from .export import load, save
+from .learners import KernelClassifier, KernelPCA, KernelRegressor, estimate
 
 __all__ = [
     "CompactMap",

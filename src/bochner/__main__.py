@@ -6,7 +6,7 @@ import sys
 def main() -> None:
     """Run the command line, or tell how to get it."""
     try:
-        from .cli.app import run
+        from .app.main import run
     except ImportError as missing:
         if missing.name is None or missing.name.startswith("bochner"):
             raise  # a fault of ours

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import Bunch
 
-from ._validation import did_you_mean
+from ._core.validation import did_you_mean
 
 VARIABLE = "BOCHNER_DATA"
 """The environment variable that names a folder of .npz files."""

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._validation import check_count, check_positive
-from .kernels import ShiftInvariant
+from ._core.validation import check_count, check_positive
+from .kernels.shift_invariant import ShiftInvariant
 
 
 def johnson_lindenstrauss(n: int, *, eps: float, eta: float) -> int:

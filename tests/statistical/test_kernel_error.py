@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import norm, t
 
 from bochner import kernels, methods, metrics, projections
-from bochner._random import Stream
+from bochner._core.random import Stream
 from checks import ALPHA, check_unbiased, iid_variance
 
 KERNELS = [

@@ -10,11 +10,10 @@ A compression is a spec; `compress` turns the feature map of all candidates into
 smaller one.
 """
 
-from .base import Compression
+from .base import Compression, Selection
 from .frank_wolfe import FrankWolfe
 from .giga import GIGA
 from .jl import JL
-from .selection import Selection
 
 COMPRESSIONS: dict[str, type[Compression]] = {
     "giga": GIGA,

@@ -6,9 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from .greedy import Greedy
-from .problem import Problem
-from .walk import Step
+from .greedy import Greedy, Problem, Step
 
 
 class FrankWolfe(Greedy):

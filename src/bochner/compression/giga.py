@@ -6,9 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from .greedy import Greedy
-from .problem import Problem
-from .walk import Step
+from .greedy import Greedy, Problem, Step
 
 LIMIT = 1e-14
 """1 − cos² of an angle that float64 can no longer tell from zero."""

@@ -7,15 +7,15 @@ from typing import Any, Self
 
 import numpy as np
 
-from .._ops import Ops, Tensor
-from .._random import Stream
-from .._threads import Step, block_rows, for_row_blocks
-from .._validation import check_choice
-from ..feature_map import FeatureMap, floating_rows, rows_of
-from ..kernels import Kernel
-from ..projections import PROJECTIONS, LinearMap, Projection
-from .base import N_CANDIDATES, Compression
-from .selection import Selection
+from .._core.ops import Ops, Tensor
+from .._core.parallel import Step, block_rows, for_row_blocks
+from .._core.random import Stream
+from .._core.validation import check_choice
+from ..features.feature_map import FeatureMap, floating_rows, rows_of
+from ..kernels.base import Kernel
+from ..projections import PROJECTIONS
+from ..projections.base import LinearMap, Projection
+from .base import N_CANDIDATES, Compression, Selection
 
 
 class JL(Compression):

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from .._distances import as_float64
-from ..feature_map import FeatureMap
-from ..kernels import Kernel
+from ..features.feature_map import FeatureMap
+from ..kernels.base import Kernel
+from ..kernels.distances import as_float64
 
 SAMPLE_BYTES = 4 << 30
 """Features and kernel of the sampled rows or pairs may take so much."""

@@ -8,9 +8,9 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
-from .._threads import block_rows, for_row_blocks
-from .._validation import check_rows
-from ..laws import Law
+from .._core.parallel import block_rows, for_row_blocks
+from .._core.validation import check_rows
+from .laws import Law
 
 
 class Kernel(BaseEstimator):

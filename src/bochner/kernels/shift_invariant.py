@@ -13,12 +13,12 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
-from .. import laws
-from .._bandwidth import RULES
-from .._distances import as_float64, distances
-from .._spread import centre_of
-from .._validation import check_positive, check_positive_array, did_you_mean
+from .._core.spread import centre_of
+from .._core.validation import check_positive, check_positive_array, did_you_mean
+from . import laws
+from .bandwidth import RULES
 from .base import Kernel
+from .distances import as_float64, distances
 
 
 class ShiftInvariant(Kernel):

@@ -6,13 +6,13 @@ of it by keyword (``nonlinearity="cos"``), and return an unfitted transformer. T
 `compact` are fitted with y.
 """
 
-from .compressed import compressive, frank_wolfe, giga, jl
-from .learned import compact, compact_circulant
-from .maxout import maxout, maxout_codes
+from .compressed import compact, compact_circulant, compressive, frank_wolfe, giga, jl
 from .uncompressed import (
     block_diagonal,
     circulant,
     fastfood,
+    maxout,
+    maxout_codes,
     nystroem,
     orf,
     qmc,

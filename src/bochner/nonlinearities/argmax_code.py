@@ -9,9 +9,9 @@ import numpy as np
 from scipy import sparse
 
 from .. import kernels
-from .._ops import Ops, Tensor
-from .._random import Stream
-from .._validation import check_count, check_option
+from .._core.ops import Ops, Tensor
+from .._core.random import Stream
+from .._core.validation import check_count, check_option
 from .base import OwnKernel, ProjectedRows, SampledNonlinearity, TracedRows
 
 OUTPUTS = ("codes", "onehot")

@@ -8,11 +8,11 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from .._ops import Ops, Tensor
-from .._random import Stream
-from .._validation import check_count
-from ..kernels import Kernel
-from ..projections import LinearMap, Projection
+from .._core.ops import Ops, Tensor
+from .._core.random import Stream
+from .._core.validation import check_count
+from ..kernels.base import Kernel
+from ..projections.base import LinearMap, Projection
 
 
 class ProjectedRows(Protocol):

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from .. import kernels
-from .._maxout import pool_max
-from .._ops import Ops, Tensor
-from .._random import Stream
-from .._validation import check_count, check_option, read_only
-from ..kernels.winners import winners
+from .._core.ops import Ops, Tensor
+from .._core.random import Stream
+from .._core.validation import check_count, check_option, read_only
+from ..kernels.angular import maxout_integrals
+from ._maxout import pool_max
 from .base import OwnKernel, ProjectedRows, SampledNonlinearity, TracedRows
 
 
@@ -89,7 +89,7 @@ class Maxout(OwnKernel):
 
     def sample(self, n_components: int, rng: Stream) -> SampledNonlinearity:
         N, q = self.n_projections(n_components), int(self.pool_size)
-        mean = winners(q).mean if self.center else 0.0
+        mean = maxout_integrals(q).mean if self.center else 0.0
         if self._independent:
             return SampledMaxout(n_components, q, mean)
         subsets = distinct_subsets(n_components, N, q, rng)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import kernels
-from .._ops import Ops, Tensor
-from .._random import Stream
+from .._core.ops import Ops, Tensor
+from .._core.random import Stream
 from .base import OwnKernel, ProjectedRows, SampledNonlinearity, TracedRows
 
 

@@ -25,8 +25,7 @@ from .circulant import Circulant
 from .compressive import SECOND_STAGES, Compressive
 from .dense import Dense
 from .hadamard import SORF, Fastfood, fwht
-from .orthogonal import Orthogonal
-from .orthoprojector import Orthoprojector
+from .orthogonal import Orthogonal, Orthoprojector
 from .qmc import QMC
 from .sparse import Sparse
 

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._compiled import compiled
-from ._simd import LANES, load, splat, store
-from ._transpose import from_lanes, to_lanes
+from .._core.compiled import compiled
+from ._simd import LANES, from_lanes, load, splat, store, to_lanes
 
 CHUNK_BYTES = 1 << 14
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._compiled import compiled
-from ._simd import LANES, fma, load, splat, store, transpose
-from ._transpose import from_lanes, to_lanes
+from .._core.compiled import compiled
+from ._simd import LANES, fma, from_lanes, load, splat, store, to_lanes, transpose
 
 COLUMNS = 512
 """Columns that are brought into lanes at a time when a wide matrix streams through."""

@@ -7,13 +7,20 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._lazy import LazyRows
-from .._random import Stream
-from .._validation import check_count, check_option
-from ..laws import Law, Normal
-from .base import Cost, LinearMap, Projection
+from .._core.random import Stream
+from .._core.remote_rows import LazyRows
+from .._core.validation import check_count, check_option
+from ..kernels.laws import Law, Normal
+from .base import (
+    BUTTERFLY_NS,
+    CSR_NS,
+    DENSE_BYTES,
+    DENSE_NS,
+    Cost,
+    LinearMap,
+    Projection,
+)
 from .circulant import Circulant
-from .costs import BUTTERFLY_NS, CSR_NS, DENSE_BYTES, DENSE_NS
 from .dense import Dense
 from .hadamard import SORF
 from .qmc import QMC

@@ -8,13 +8,11 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from scipy import fft
 
-from .._ops import Ops, Tensor
-from .._random import Stream
-from ..laws import Law
-from .algebra import Pad, balanced_factors
-from .base import Cost, Projection, dense_rows
-from .costs import FFT_NS
-from .selection import BlockMap
+from .._core.ops import Ops, Tensor
+from .._core.random import Stream
+from ..kernels.laws import Law
+from .algebra import BlockMap, Pad, balanced_factors
+from .base import FFT_NS, Cost, Projection, dense_rows
 
 
 class Circulant(Projection):

@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._random import Stream
-from .._validation import check_choice, check_count
-from ..laws import Law
+from .._core.random import Stream
+from .._core.validation import check_choice, check_count
+from ..kernels.laws import Law
 from .algebra import Compose
 from .auto import Auto
 from .base import Cost, Projection
@@ -16,8 +16,7 @@ from .block_diagonal import BlockDiagonal
 from .circulant import Circulant
 from .dense import Dense
 from .hadamard import SORF, Fastfood
-from .orthogonal import Orthogonal
-from .orthoprojector import Orthoprojector
+from .orthogonal import Orthogonal, Orthoprojector
 from .qmc import QMC
 
 SECOND_STAGES: dict[str, type[Projection]] = {

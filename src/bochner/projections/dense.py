@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._random import Stream
-from ..laws import Law
+from .._core.random import Stream
+from ..kernels.laws import Law
 from .algebra import Matrix
 from .base import Projection
 

@@ -9,15 +9,16 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import hadamard
 
-from .._ops import Ops, Tensor
-from .._random import Stream
-from .._threads import for_row_blocks
-from .._validation import FLOATS, read_only
-from ..laws import Law
+from .._core.ops import Ops, Tensor
+from .._core.parallel import for_row_blocks
+from .._core.random import Stream
+from .._core.validation import FLOATS, read_only
+from ..kernels.laws import Law
 from ._fwht import chain_csr, chain_dense, fwht_rows
 from ._simd import LANES
 from .algebra import (
     FLOAT64,
+    BlockMap,
     Pad,
     Permute,
     Scale,
@@ -26,9 +27,7 @@ from .algebra import (
     balanced_factors,
     product,
 )
-from .base import Cost, LinearMap, Projection, checked_output, dense_rows
-from .costs import BUTTERFLY_NS
-from .selection import BlockMap
+from .base import BUTTERFLY_NS, Cost, LinearMap, Projection, checked_output, dense_rows
 
 SMALLEST = 16
 """Padded dimension of narrow data: fewer coordinates have too few sign patterns."""

@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._random import Stream
-from .._validation import check_option
-from ..laws import Law
+from .._core.random import Stream
+from .._core.validation import check_option
+from ..kernels.laws import Law
 from .algebra import Matrix
 from .base import Projection
 

@@ -8,10 +8,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy import sparse
 
-from .._ops import Ops, Tensor
-from .._random import Stream
-from .._validation import check_positive, read_only
-from ..laws import Law
+from .._core.ops import Ops, Tensor
+from .._core.random import Stream
+from .._core.validation import check_positive, read_only
+from ..kernels.laws import Law
 from ._product import (
     csr_times_csr,
     csr_times_single,

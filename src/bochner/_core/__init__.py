@@ -1,0 +1,1 @@
+"""What every room stands on: threads, random numbers, validation, files, operations."""

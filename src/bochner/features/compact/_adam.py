@@ -1,0 +1,32 @@
+"""The compiled step of Adam: a function on arrays, no validation."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..._core.compiled import compiled
+
+
+@compiled(fastmath={"contract"})
+def adam(value, gradient, mean, square, average, rates, floors, decays, share):
+    """One step of Adam, in place, on arrays (r, c); a rate and a floor for each row.
+
+    mean ← β₁ mean + (1 − β₁) g,  square ← β₂ square + (1 − β₂) g²,
+    value ← value − rate · mean / (√square + floor),
+    average ← average + share · (value − average);  decays = (β₁, β₂).
+
+    The corrections of the two averages for their start at zero are in rates and floors.
+    r·c steps.
+    """
+    keep, fresh = decays[0], value.dtype.type(1) - decays[0]
+    keep_square, fresh_square = decays[1], value.dtype.type(1) - decays[1]
+    n = value.shape[1]
+    for i in range(value.shape[0]):
+        v, g = value[i, :n], gradient[i, :n]
+        m, s, a = mean[i, :n], square[i, :n], average[i, :n]
+        rate, floor = rates[i], floors[i]
+        for j in range(n):
+            m[j] = keep * m[j] + fresh * g[j]
+            s[j] = keep_square * s[j] + fresh_square * (g[j] * g[j])
+            v[j] -= rate * m[j] / (np.sqrt(s[j]) + floor)
+            a[j] += share * (v[j] - a[j])

@@ -27,8 +27,9 @@ from ..solvers.rows import FEW_ROWS, ROWS, Chunk, Rows, RowSample, mixed
 from .automatic.penalty import select_alpha
 from .labels import Labels
 
-SMALL = 10_000_000
-"""Feature values (rows × columns) up to which problems are solved to SMALL_TOL."""
+SMALL = 500_000
+"""Feature values (rows × columns) up to which problems are solved to SMALL_TOL: there
+Newton's directions are exact, and the last digits take a step or two."""
 
 SMALL_TOL = {"float64": 1e-18, "float32": 1e-7}
 """Gain in the objective, relative; coefficients are then good to about its root."""

@@ -74,8 +74,8 @@ def imported(module: str, *, on_use: bool) -> set[str]:
             base = package[: len(package) - node.level + 1]
             base += node.module.split(".") if node.module else []
             for alias in node.names:
-                places = ([*base, alias.name], [*base, alias.name, "__init__"])
-                places = (*places, base, [*base, "__init__"])
+                inside = [*base, alias.name]
+                places = (inside, [*inside, "__init__"], base, [*base, "__init__"])
                 names = (".".join(place) for place in places)
                 found.add(next(name for name in names if name in MODULES))
     return found - {module}

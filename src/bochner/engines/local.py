@@ -18,7 +18,7 @@ from ..solvers import newton
 from ..solvers.losses import Loss
 from ..solvers.newton import Derivative
 from ..solvers.rows import Chunk
-from .checkpoint import Checkpoint
+from .checkpoint import Checkpoint, is_like
 from .sources import ArraySource
 
 T = TypeVar("T")
@@ -71,6 +71,12 @@ def raw_features(transformer: Any, X: Any) -> RawFeatures:
             first = check_rows(before.transform(X[:1]), "features")
             inner = raw_features(last, first)
             return _after(before.transform, inner)
+    width = getattr(transformer, "n_features_in_", X.shape[1])
+    if width != X.shape[1]:  # compiled loops take the width on trust
+        raise ValueError(
+            f"{type(transformer).__name__}: the map was fitted on {width} columns, and "
+            f"is given {X.shape[1]}."
+        )
     feature_map = getattr(transformer, "feature_map_", None)
     make = _checked(transformer)
     if feature_map is not None:
@@ -263,8 +269,10 @@ class FeatureRows(SourceRows):
         earlier process did not complete is resumed.
         """
         name = self.checkpoint.fold_name()
-        total, done, n_rows = self.checkpoint.get(name, (None, 0, 0))
-        total = start(0) if total is None else total
+        fresh = start(0)
+        total, done, n_rows = self.checkpoint.get(name, (fresh, 0, 0))
+        if not is_like(total, fresh):
+            raise self.checkpoint.refused(f"{name!r} has another form than this fit's")
         if done:
             self.report(f"resumed after {done} blocks, {n_rows:,} rows")
         pace = Pace(self.report, self.source.about_rows, n_rows)

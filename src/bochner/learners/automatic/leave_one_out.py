@@ -84,7 +84,24 @@ def choose_penalty(K: np.ndarray, T: np.ndarray, w: Any, candidates: Any) -> flo
     alphas = PENALTIES if candidates is None else -np.sort(-np.asarray(candidates))
     w = np.ones(len(K)) if w is None else w
     losses = np.array([hinge(K, T, w, alpha) for alpha in alphas])
-    return float(alphas[np.flatnonzero(losses <= PENALTY_SLACK * losses.min())[0]])
+    return largest_good(alphas, losses, PENALTY_SLACK)
+
+
+def largest_good(alphas: np.ndarray, losses: np.ndarray, slack: float) -> float:
+    """The first α, of falling ones, whose loss is within `slack` of the least."""
+    if np.isnan(losses).any() and not np.isfinite(losses).any():
+        raise not_finite()
+    return float(alphas[np.flatnonzero(losses <= slack * np.nanmin(losses))[0]])
+
+
+def not_finite() -> ValueError:
+    """What to raise where features, or sums of their squares, have overflowed."""
+    return ValueError(
+        "The features of X, or their squares, are beyond the range of floating "
+        "numbers, so that nothing can be learned from them: scale X first "
+        "(sklearn.preprocessing.StandardScaler, or divide by a constant), give "
+        "float64, or choose gamma for the scale of X."
+    )
 
 
 Loss = Callable[[np.ndarray, np.ndarray, np.ndarray, float], float]

@@ -563,7 +563,7 @@ def test_lengths_neither_under_nor_overflow(factor):
             partial(
                 methods.maxout, projection=projections.BlockDiagonal(2, normalize=True)
             ),
-            "no bandwidth that could take one factor per feature",
+            "no bandwidth per feature, which BlockDiagonal.normalize=True. needs",
         ),
     ],
 )

@@ -178,7 +178,7 @@ def test_invalid_parameters(kernel, message):
 
 
 def test_angular_kernels_cannot_be_rescaled():
-    with pytest.raises(ValueError, match=r"no bandwidth per feature.* normalize=Fals"):
+    with pytest.raises(ValueError, match=r"no bandwidth per feature.* use normalize="):
         kernels.Maxout(4).rescaled(np.ones(3))
 
 

@@ -402,15 +402,15 @@ def _spectral_deviation(owner: str, sigma: float | ShiftInvariant, d: int) -> fl
     if isinstance(sigma, ShiftInvariant):
         if sigma.is_rule or sigma.input_scale is not None:
             raise ValueError(
-                f"{owner}: the kernel sigma must have one number as bandwidth, not a "
-                f"rule or an array; got {sigma!r}. Use kernel_ of a fitted map."
+                f"{owner}: a kernel given as sigma must have one number as bandwidth, "
+                f"not a rule or an array; got {sigma!r}. Use kernel_ of a fitted map."
             )
         sigma = sigma.spectral_law().second_moment(d) ** 0.5
     if isinstance(sigma, float) and isinf(sigma):
         raise ValueError(
             f"{owner}: sigma must be finite, so the spectral law must have a second "
-            "moment; Laplacian, spherical and Matérn kernels with nu ≤ 1 have none. Use "
-            "a Gaussian kernel, or a Matérn kernel with nu > 1."
+            "moment; Laplacian, spherical and Matérn kernels with nu ≤ 1 have none. "
+            "Use a Gaussian kernel, or a Matérn kernel with nu > 1."
         )
     return check_positive(owner, "sigma", sigma, " or a shift-invariant kernel")
 

@@ -25,7 +25,7 @@ from ..kernels.base import Kernel
 from ..kernels.laws import Law
 from ..nonlinearities.base import SampledNonlinearity
 from ..projections.base import LinearMap
-from ..projections.hadamard import SMALLEST
+from ..projections.hadamard import MIN_LENGTH
 from ..solvers.ridge import Posterior
 from .archive import FileError
 
@@ -174,7 +174,7 @@ def hadamard_chain(made: Any) -> None:
     expect(made.scale.dtype == made.factors.dtype, "arrays are of different types")
     n_steps, n_blocks, d = made.factors.shape
     expect(n_steps and n_blocks, "a chain has no steps")
-    expect(d >= SMALLEST and d & (d - 1) == 0, f"{d} is not a length of transforms")
+    expect(d >= MIN_LENGTH and d & (d - 1) == 0, f"{d} is not a length of transforms")
     _places(made.orders, d, (np.int32,))
     _rows_in_order(made.factors, made.orders)
     shapes = (n_steps, n_blocks, d), (n_steps, 1, d)

@@ -13,7 +13,7 @@ from sklearn.pipeline import Pipeline
 from .._core.validation import check_count, check_option, check_positive
 from ..compression.jl import JL
 from ..data.stream import BLOCK_BYTES
-from ..engines.local import FITTING, PASSING_BYTES
+from ..engines.local import IN_MEMORY, PASSING_BYTES
 from ..engines.memory import budget, machine_bytes, readable
 from ..features.compact.compact_map import CompactMap
 from ..features.nystroem import Nystroem
@@ -279,7 +279,7 @@ def _learning(owner: Any, cost: MapCost, n: int, size: int) -> list[Stage]:
         ]
     total = budget(type(owner).__name__, owner.memory)
     whole = n * m * size
-    kept = whole <= FITTING.kept * total
+    kept = whole <= IN_MEMORY.kept * total
     passes = 1 if kept else PASSES
     note = "kept" if kept else f"made anew in some {PASSES} passes"
     sample = min(n, m if m <= FACTORED_COLUMNS else SAMPLED_ROWS)

@@ -6,7 +6,7 @@ MINIMUM := .venv-minimum
 SMOKE := .venv-smoke
 INSTALL := pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test test-minimum dist fuzz mutants lint format bench docs clean
+.PHONY: demo test test-minimum dist fuzz fuzz-files mutants lint format bench docs clean
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -22,6 +22,9 @@ test: $(VENV)/.installed  ## the whole test suite
 CASES ?= 2000
 fuzz: $(VENV)/.installed  ## odd rows, parameters, files and commands: CASES=100000
 	CASES=$(CASES) $(BIN)/python -m pytest tests/contracts/test_fuzz.py tests/contracts/test_fuzz_files.py
+
+fuzz-files: $(VENV)/.installed  ## forged model files, in processes that check memory
+	$(BIN)/python tests/fuzz_models.py $(CASES) --cache .fuzz-cache
 
 # mutmut does not know pytest 9, and works on a copy: an environment of its own
 mutants:  ## changes to the numerical core that no test notices
@@ -75,5 +78,5 @@ dist: $(VENV)/.installed
 	cd $(SMOKE) && bin/python -I smoke.py
 
 clean:
-	rm -rf .mutants $(VENV) $(MINIMUM) $(SMOKE) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .mutants .fuzz-cache $(VENV) $(MINIMUM) $(SMOKE) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	rm -rf docs/_build docs/api docs/gallery docs/sg_execution_times.rst

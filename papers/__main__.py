@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +11,8 @@ import typer
 from rich import box
 from rich.table import Table
 
-from bochner._core.atomic_files import check_writable, new_file
+from bochner import datasets
+from bochner._core.atomic_files import new_file
 from bochner.app import console as options
 from bochner.app.console import (
     counting,
@@ -21,6 +23,7 @@ from bochner.app.console import (
     say,
     seconds,
 )
+from bochner.app.outputs import check_output
 from bochner.report import check_installed
 
 from . import BEATEN, MISSED, PAPERS, Reproduction, reproduce
@@ -68,7 +71,7 @@ def reproduce_papers(
     with reporting_errors(debug, lambda: _broken_off(found, kept)):
         for path in (json_file, page, kept):
             if path is not None:
-                check_writable("reproduce", path)
+                check_output("reproduce", path, os.environ.get(datasets.VARIABLE))
         if page is not None:
             check_installed()
         with counting("reproducing") as step:

@@ -8,27 +8,30 @@ turns phases into features whose inner products approximate the kernel. Every pa
 be exchanged by itself, by name or by object.
 """
 
-from .features import CompactMap, Nystroem, RandomFeatures, RandomProjection  # isort: skip
+from ._core.interrupts import quiet_interrupt, runs_command_line
 
-# ^ first: compression builds on features.feature_map, which it is imported through
-from . import (
-    compression,
-    datasets,
-    kernels,
-    methods,
-    metrics,
-    nonlinearities,
-    onnx,
-    preprocessing,
-    projections,
-    theory,
-)
-from ._core.parallel import threads
-from ._core.version import __version__
-from .compare import compare, recommend
-from .data import blocks
-from .export import load, save
-from .learners import KernelClassifier, KernelPCA, KernelRegressor, estimate
+with quiet_interrupt(runs_command_line()):
+    from .features import CompactMap, Nystroem, RandomFeatures, RandomProjection  # isort: skip
+
+    # ^ first: compression builds on features.feature_map
+    from . import (
+        compression,
+        datasets,
+        kernels,
+        methods,
+        metrics,
+        nonlinearities,
+        onnx,
+        preprocessing,
+        projections,
+        theory,
+    )
+    from ._core.parallel import threads
+    from ._core.version import __version__
+    from .compare import compare, recommend
+    from .data import blocks
+    from .export import load, save
+    from .learners import KernelClassifier, KernelPCA, KernelRegressor, estimate
 
 __all__ = [
     "CompactMap",

@@ -2,11 +2,14 @@
 
 import sys
 
+from ._core.interrupts import quiet_interrupt
+
 
 def main() -> None:
     """Run the command line, or tell how to get it."""
     try:
-        from .app.main import run
+        with quiet_interrupt(True):
+            from .app.main import run
     except ImportError as missing:
         if missing.name is None or missing.name.startswith("bochner"):
             raise  # a fault of ours

@@ -12,6 +12,7 @@ from scipy import sparse
 from sklearn.utils import Bunch
 
 from ._core.validation import did_you_mean
+from .data.formats.arrays import WholeArrays, checked_sparse
 
 VARIABLE = "BOCHNER_DATA"
 """The environment variable that names a folder of .npz files."""
@@ -94,20 +95,20 @@ def _digits() -> tuple[np.ndarray, np.ndarray]:
 
 def read(path: Path) -> Bunch:
     """The data set in an `.npz` file, split 80/20 with seed 0 unless it is split."""
-    with np.load(path, allow_pickle=False) as arrays:
-        if all(_has(arrays, f"{part}_{end}") for part in "Xy" for end in SPLIT):
-            return Bunch(
-                X_train=_clean(arrays, "X_train", path.stem),
-                y_train=arrays["y_train"],
-                X_test=_clean(arrays, "X_test", path.stem),
-                y_test=arrays["y_test"],
-            )
-        if _has(arrays, "X") and "y" in arrays:
-            return _split(_clean(arrays, "X", path.stem), arrays["y"])
-        raise ValueError(
-            f"datasets.load: {path.name} holds {', '.join(arrays)}; a data set needs X "
-            "and y, or X_train, y_train, X_test and y_test."
+    arrays = WholeArrays(path)
+    if all(_has(arrays, f"{part}_{end}") for part in "Xy" for end in SPLIT):
+        return Bunch(
+            X_train=_clean(arrays, "X_train", path.stem),
+            y_train=arrays["y_train"],
+            X_test=_clean(arrays, "X_test", path.stem),
+            y_test=arrays["y_test"],
         )
+    if _has(arrays, "X") and "y" in arrays:
+        return _split(_clean(arrays, "X", path.stem), arrays["y"])
+    raise ValueError(
+        f"datasets.load: {path.name} holds {', '.join(arrays)}; a data set needs X "
+        "and y, or X_train, y_train, X_test and y_test."
+    )
 
 
 def _has(arrays: Mapping[str, np.ndarray], key: str) -> bool:
@@ -119,7 +120,14 @@ def _clean(arrays: Mapping[str, np.ndarray], key: str, name: str) -> Any:
     if f"{key}_data" in arrays:
         parts = [arrays[f"{key}_{part}"] for part in ("data", "indices", "indptr")]
         shape = tuple(arrays[f"{key}_shape"])
-        return sparse.csr_matrix(tuple(parts), shape=shape).astype(np.float32)
+        try:
+            X = checked_sparse(sparse.csr_matrix(tuple(parts), shape=shape))
+        except (ValueError, TypeError, IndexError) as error:
+            raise ValueError(
+                f"datasets.load: {name}.npz holds no CSR matrix {key} ({error}); write "
+                "it again."
+            ) from error
+        return X.astype(np.float32)
     X = _pixels(np.ascontiguousarray(arrays[key], dtype=np.float32), name)
     if "scale" in arrays:
         # one number, or one per channel of interleaved channels

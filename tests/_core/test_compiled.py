@@ -6,17 +6,17 @@ import sys
 from pathlib import Path
 
 import bochner
-from bochner._core import compiled as _compiled
+from bochner._core import _compiled
 
 HELPER = """
-from ._compiled import compiled
+from ._core._compiled import compiled
 
 @compiled()
 def factor(x):
     return {} * x
 """
 CALLER = """
-from ._compiled import compiled
+from ._core._compiled import compiled
 from ._helper import factor
 
 @compiled()
@@ -40,9 +40,10 @@ def called(folder):
 
 def test_a_changed_helper_is_compiled_anew_in_its_callers(tmp_path):
     package = tmp_path / "package"
-    package.mkdir()
+    (package / "_core").mkdir(parents=True)
     (package / "__init__.py").touch()
-    shutil.copy(_compiled.__file__, package)
+    (package / "_core" / "__init__.py").touch()
+    shutil.copy(_compiled.__file__, package / "_core")
     (package / "_caller.py").write_text(CALLER)
     (package / "_helper.py").write_text(HELPER.format(2.0))
     assert called(tmp_path) == (3.0, 0)

@@ -9,11 +9,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from bochner import KernelRegressor, Nystroem, RandomFeatures, blocks, estimate
-from bochner.engines import memory as memory_budgets
+from bochner._core import memory as memory_budgets
+from bochner._core.memory import budget, machine_bytes, readable
 from bochner.engines.checkpoint import Checkpoint
 from bochner.engines.local import FeatureRows, raw_features
-from bochner.engines.memory import budget, machine_bytes, readable
 from bochner.engines.sources import ArraySource, Block, BlockSource
+from bochner.solvers.moments import Moments
 from checks import data
 
 X, Y = data(500, 6), np.arange(500.0)
@@ -175,21 +176,16 @@ def test_integer_features_are_refused():
         raw_features(codes, X)
 
 
-class Total:
-    """A sum of targets, and how many chunks are in it."""
-
-    def __init__(self):
-        self.sum, self.n_chunks = 0.0, 0
-
-
 def _fold(rows, scale=1.0, added=None):
+    """A sum of targets in `t`, and how many chunks are in it in `n_rows`."""
+
     def add(total, chunk):
-        total.sum += scale * chunk.y.sum()
-        total.n_chunks += 1
+        total.t += scale * chunk.y.sum()
+        total.n_rows += 1
         if added is not None:
             added.append(scale)
 
-    return rows.fold(lambda place: Total(), add)
+    return rows.fold(lambda place: Moments.zero(1, 1), add)
 
 
 @pytest.mark.parametrize("source", [ArraySource(X, Y), _block_source()])
@@ -198,7 +194,7 @@ def test_every_fold_begins_anew(source, tmp_path):
     for checkpoint in (Checkpoint(None), Checkpoint(tmp_path / "c")):
         rows = FeatureRows(source, raw, 10**6, checkpoint=checkpoint)
         for scale in (1.0, 1.0, 3.0):
-            assert _fold(rows, scale).sum == scale * Y.sum()
+            assert _fold(rows, scale).t == scale * Y.sum()
 
 
 def test_a_fold_is_resumed_once_and_from_its_own_state(tmp_path):
@@ -221,8 +217,8 @@ def test_a_fold_is_resumed_once_and_from_its_own_state(tmp_path):
         totals = []
         for scale in (1.0, 3.0, 5.0):
             total = _fold(rows, scale, added)
-            totals.append((total.sum / Y.sum(), total.n_chunks))
-            total.sum = np.nan  # a total belongs to the caller
+            totals.append((float(total.t[0] / Y.sum()), total.n_rows))
+            total.t[:] = np.nan  # a total belongs to the caller
         return totals
 
     with pytest.raises(OSError, match="the disk is gone"):

@@ -1,12 +1,17 @@
 """Checkpoints: a fit that is killed goes on where it was, to the same bits."""
 
+import errno
+import hashlib
 import json
 import os
+import pickle
 import signal
+import zipfile
 
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from sklearn.decomposition import PCA
 from sklearn.frozen import FrozenEstimator
 
 from bochner import (
@@ -15,9 +20,11 @@ from bochner import (
     KernelRegressor,
     Nystroem,
     blocks,
+    load,
     methods,
 )
-from bochner.engines.checkpoint import MAGIC, Checkpoint
+from bochner.engines.checkpoint import Checkpoint
+from bochner.export.archive import write_archive
 
 
 def fit(kind, path, kill_at, walk):
@@ -127,9 +134,8 @@ def test_the_map_is_kept_without_a_seed(tmp_path):
 
 
 def _identity_of(path):
-    with open(path, "rb") as file:
-        file.readline()
-        return json.loads(file.readline())["fit"]
+    with zipfile.ZipFile(path) as archive:
+        return json.loads(archive.read("checkpoint.json"))["fit"]
 
 
 def test_damaged_checkpoints_are_never_read(tmp_path):
@@ -137,7 +143,7 @@ def test_damaged_checkpoints_are_never_read(tmp_path):
     model = interrupted(path)
     whole = path.read_bytes()
     rng = np.random.default_rng(0)
-    cuts = [whole[:n] for n in (0, 5, len(MAGIC), len(whole) - 1)]
+    cuts = [whole[:n] for n in (0, 5, 50, len(whole) - 1)]
     cuts += [whole[: int(n)] for n in rng.integers(0, len(whole), 10)]
     for place in rng.integers(0, len(whole), 10):
         flipped = bytearray(whole)
@@ -151,6 +157,178 @@ def test_damaged_checkpoints_are_never_read(tmp_path):
     path.write_bytes(whole)
     (tmp_path / ".c.123").write_bytes(whole[:100])  # what a kill in mid-write leaves
     model.fit(blocks(PARTS))
+
+
+def forged(path, change):
+    """The checkpoint with another document and other arrays, under a right checksum."""
+    with zipfile.ZipFile(path) as archive:
+        document = json.loads(archive.read("checkpoint.json"))
+        names = [n for n in archive.namelist() if n.endswith(".npy")]
+        arrays = {n.removesuffix(".npy"): np.load(archive.open(n)) for n in names}
+    change(document, arrays)
+    with open(path, "w+b") as file:
+        write_archive(file, document, arrays, "checkpoint.json")
+
+
+def put(name, value):
+    def change(document, arrays):
+        (place,) = [n for n in arrays if n.endswith(name)]
+        arrays[place] = value(arrays[place])
+
+    return change
+
+
+def state(name, value):
+    return lambda document, arrays: document["state"].update({name: value})
+
+
+def of_fold(change):
+    """Change the state of the moments that a fold has come to."""
+
+    def changed(document, arrays):
+        total = document["state"]["fold 1"]["tuple"]
+        change(total[0]["state"]["moments"]["state"], total)
+
+    return changed
+
+
+def wider(document, arrays):
+    """A map that takes more columns than the rows have."""
+    found = document["state"]["map"]["state"]
+    found["n_features_in_"] += 1
+    (place,) = [n for n in arrays if n.endswith("transposed")]
+    arrays[place] = np.vstack([arrays[place], arrays[place][:1]])
+
+
+FORGED = {
+    "an unknown entry": (lambda d, a: a.update(more=np.ones(2)), "does not belong"),
+    "a header that is none": (lambda d, a: d.pop("fit"), "does not say what it is"),
+    "more in the header": (lambda d, a: d.update(more=1), "does not say what it is"),
+    "unknown state": (state("more", 1), "nothing that this version knows"),
+    "a kind that is not known": (
+        state("map", {"kind": "os.system", "state": {}}),
+        "'os.system' is nothing that this version knows",
+    ),
+    "no map": (state("map", {"kind": "sklearn.StandardScaler", "state": {}}), "'map'"),
+    "a number as map": (state("map", 3), "int is not a map"),
+    "a text as alpha": (state("alpha", "1"), "'1' is not a number"),
+    "a newton of no steps": (state("newton", {"dict": []}), "'newton' cannot be read"),
+    "sums that do not fit": (put(".ft", lambda A: A[:-1]), "sums do not fit"),
+    "sums that are smaller": (put(".ff", lambda A: A[:4, :4]), "sums do not fit"),
+    "sums in another order": (
+        put(".ff", np.ascontiguousarray),
+        "sums are in another order",
+    ),
+    "sums of another type": (
+        put(".ff", lambda A: np.asfortranarray(A, np.float32)),
+        "not of floats",
+    ),
+    "rows that do not fit": (put("sample.T", lambda A: A[:3]), "rows do not fit"),
+    "an origin that does not fit": (put("origin_f", lambda A: A[:3]), "an origin does"),
+    "rows below zero": (of_fold(lambda m, total: m.update(n_rows=-1)), "not a count"),
+    "blocks below zero": (of_fold(lambda m, t: t.__setitem__(1, -1)), "not a count"),
+    "one array twice": (
+        of_fold(lambda m, total: m.update(ff=m["ft"])),
+        "sums do not fit each other",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", FORGED)
+def test_forged_checkpoints_are_refused(case, tmp_path):
+    path = tmp_path / "c"
+    model = interrupted(path)
+    change, match = FORGED[case]
+    forged(path, change)
+    before = path.read_bytes()
+    with pytest.raises(ValueError, match=rf"is damaged.*{match}.*Delete it to start"):
+        model.fit(blocks(PARTS))
+    assert path.read_bytes() == before, "left as it is"
+
+
+def test_state_of_another_size_than_the_fit_is_refused(tmp_path):
+    path = tmp_path / "c"
+    small = KernelRegressor(methods.rff(16, gamma=0.3, random_state=0), checkpoint=path)
+    interrupted(path, small)
+    identity = json.loads(zipfile.ZipFile(path).read("checkpoint.json"))
+    path.unlink()
+    model = interrupted(path)
+    whole = zipfile.ZipFile(path).read("checkpoint.json")
+    sums = Checkpoint(path, 1, json.loads(whole)["fit"]).get("fold 1")
+    path.unlink()
+    interrupted(path, small)
+    other = Checkpoint(path, 1, identity["fit"])
+    other.save(**{"fold 1": sums})
+    with pytest.raises(ValueError, match="'fold 1' has another form than this fit's"):
+        small.fit(blocks(PARTS))
+    path.unlink()
+    interrupted(path, model)
+    forged(path, wider)
+    with pytest.raises(ValueError, match="was fitted on 4 columns, and is given 3"):
+        model.fit(blocks(PARTS))
+
+
+class Trap:
+    def __reduce__(self):
+        return os.mkdir, (Trap.place,)
+
+
+def test_pickled_checkpoints_are_refused_and_not_run(tmp_path):
+    path, Trap.place = tmp_path / "c", str(tmp_path / "ran")
+    header = json.dumps({"version": "0.1.0", "fit": {}}).encode()
+    text = b"bochner checkpoint 1\n" + header + b"\n" + pickle.dumps({"a": Trap()})
+    path.write_bytes(text + hashlib.sha256(text).digest())
+    with pytest.raises(ValueError, match=r"as a pickle.*Delete it to start anew, or"):
+        KernelRegressor(FEATURES, checkpoint=path).fit(blocks(PARTS))
+    assert not os.path.exists(Trap.place)
+
+
+def test_checkpoints_hold_json_and_arrays_alone(tmp_path):
+    interrupted(tmp_path / "c")
+    with zipfile.ZipFile(tmp_path / "c") as archive:
+        names = archive.namelist()
+        for name in names[1:]:
+            np.load(archive.open(name), allow_pickle=False)
+    assert names[0] == "checkpoint.json" and len(names) > 5
+    with pytest.raises(ValueError, match=r"checkpoint.json' is neither model.json"):
+        load(tmp_path / "c")
+
+
+def test_maps_that_no_file_holds_are_given_fitted(tmp_path):
+    path = tmp_path / "c"
+    model = KernelRegressor(PCA(2), checkpoint=path)
+    with pytest.raises(TypeError, match=r"without pickles.*FrozenEstimator\(map.fit"):
+        model.fit(blocks(PARTS))
+    assert not path.exists()
+    frozen = FrozenEstimator(PCA(2).fit(X))
+    model = interrupted(path, KernelRegressor(frozen, checkpoint=path))
+    again = KernelRegressor(frozen).fit(blocks(PARTS))
+    assert path.exists()
+    assert_array_equal(model.fit(blocks(PARTS)).coef_, again.coef_)
+
+
+def test_a_full_disk_names_the_checkpoint(tmp_path, monkeypatch):
+    path = tmp_path / "c"
+    model = interrupted(path)
+    before = path.read_bytes()
+
+    def full(file):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr("bochner._core.atomic_files.os.fsync", full)
+        with pytest.raises(OSError, match=r"/c' cannot be written: the disk is full"):
+            KernelRegressor(FEATURES, checkpoint=path, checkpoint_every=1).fit(
+                blocks(PARTS)
+            )
+    assert path.read_bytes() == before, "the old one is whole"
+    model.fit(blocks(PARTS))
+
+
+def test_a_pipe_is_no_checkpoint(tmp_path):
+    os.mkfifo(tmp_path / "c")
+    with pytest.raises(ValueError, match="is a pipe or a device; give a file's name"):
+        KernelRegressor(FEATURES, checkpoint=tmp_path / "c").fit(blocks(PARTS))
 
 
 def test_a_failed_write_leaves_the_old_file(tmp_path):
@@ -255,6 +433,11 @@ def test_newton_steps_are_kept(tmp_path):
         model.fit(blocks(lambda: read(stop)))
     kept = Checkpoint(path, 1, _identity_of(path)).get("newton")
     assert 1 <= kept.step < again.n_iter_
+    whole = path.read_bytes()
+    forged(path, put("newton.B", lambda B: B[1:]))
+    with pytest.raises(ValueError, match="its coefficients do not fit the features"):
+        model.fit(blocks(lambda: read(None)))
+    path.write_bytes(whole)
     walks.clear()
     model.fit(blocks(lambda: read(None)))
     assert len(walks) < total, "steps that were done are not done again"

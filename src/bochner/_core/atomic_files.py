@@ -44,8 +44,8 @@ def checked_path(owner: str, path: Any) -> Path:
 def check_writable(owner: str, path: Any) -> None:
     """Refuse before long work what could not be written after it."""
     asked = checked_path(owner, path)
-    target = _resolved(asked)
-    _check_target(owner, str(asked), target)
+    target = _resolved(owner, asked)
+    _check_target(owner, asked, target)
     if not os.access(target.parent, os.W_OK):
         raise PermissionError(
             f"{owner}: {str(asked)!r} cannot be written: you may not write to the "
@@ -62,8 +62,8 @@ def new_file(owner: str, path: Any) -> Iterator[BinaryIO]:
     asked = checked_path(owner, path)
     name = str(asked)
     try:
-        target = _resolved(asked)
-        _check_target(owner, name, target)
+        target = _resolved(owner, asked)
+        _check_target(owner, asked, target)
         remove_leftovers(target)
         with replacing(target) as file:
             yield file
@@ -77,19 +77,28 @@ def new_file(owner: str, path: Any) -> Iterator[BinaryIO]:
         raise type(error)(error.errno, message) from error
 
 
-def _resolved(path: Path) -> Path:
+def _resolved(owner: str, path: Path) -> Path:
     """Where links lead; a circle of them is an error."""
     try:
         return Path(os.path.realpath(path, strict=True))
     except FileNotFoundError:
         return Path(os.path.realpath(path))
+    except OSError as error:
+        if error.errno != errno.ELOOP:
+            raise
+        raise OSError(
+            f"{owner}: {str(path)!r} cannot be written: its links lead in a circle; "
+            "name another file."
+        ) from error
 
 
-def _check_target(owner: str, name: str, target: Path) -> None:
+def _check_target(owner: str, asked: Path, target: Path) -> None:
     """Refuse folders, devices, files that are write-protected, and missing folders."""
+    name = str(asked)
     if target.is_dir():
         raise IsADirectoryError(f"{owner}: {name!r} is a folder; name a file.")
-    if target.exists() and not target.is_file():
+    # asked of the path itself: a pipe behind /dev/stdout has no name to resolve to
+    if asked.exists() and not asked.is_file():
         raise OSError(
             f"{owner}: {name!r} is there already, and not a plain file; name another."
         )

@@ -21,12 +21,12 @@ from sklearn.utils import check_array
 
 from .random import Stream, earliest
 from .spread import spread_of
-from .validation import FLOATS, check_weight_range
+from .validation import FLOATS, check_storage, check_unmasked, check_weight_range
 
 
 def taken_rows(chunk: Any, weight: Any, ranks: np.ndarray) -> Any:
     """Rows of a chunk by their ranks among those of positive weight."""
-    return chunk[_in_chunk(weight, ranks)]
+    return check_storage(chunk)[_in_chunk(weight, ranks)]
 
 
 def array_places(start: int, weight: Any, ranks: np.ndarray) -> np.ndarray:
@@ -40,6 +40,7 @@ def _in_chunk(weight: Any, ranks: np.ndarray) -> np.ndarray:
 
 def weight_range(weight: Any) -> tuple[float, float, int]:
     """The least and the largest weight of a chunk, and how many are positive."""
+    check_unmasked("sample_weight", weight)
     weight = check_array(
         weight,
         ensure_2d=False,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import itertools
 import sys
 import warnings
 from collections.abc import Iterable, Mapping
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils import check_array
 
 FLOATS = (np.float64, np.float32)
@@ -19,9 +21,80 @@ FLOATS = (np.float64, np.float32)
 FLOAT_NAMES = [np.dtype(kind).name for kind in FLOATS]
 
 
-def check_rows(X: Any, owner: str) -> Any:
+def check_rows(X: Any, owner: str, name: str = "X") -> Any:
     """X as a finite two-dimensional float array or CSR matrix."""
+    X = check_storage(X, name)
     return check_array(X, accept_sparse="csr", dtype=FLOATS, estimator=owner)
+
+
+def check_unmasked(name: str, value: Any) -> None:
+    """Refuse masked entries: conversion to a plain array would drop the mask."""
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        raise ValueError(
+            f"{name} is a masked array with {np.ma.count_masked(value)} masked entries "
+            f"of {value.size}. Replace them first ({name}.filled(np.nan), then an "
+            "imputer such as sklearn.impute.SimpleImputer), or leave out rows that "
+            "have any."
+        )
+
+
+def check_storage(X: Any, name: str = "X") -> Any:
+    """X, safe to convert and to be read by compiled code, which checks no index.
+
+    Refuses masked entries, and sparse matrices whose indices point outside of them.
+    Sparse formats other than CSR, CSC, BSR and COO become CSR. O(n + stored entries).
+    """
+    check_unmasked(name, X)
+    if not sparse.issparse(X) or X.ndim != 2:
+        return X
+    if X.format not in ("csr", "csc", "bsr", "coo"):
+        X = X.tocsr()
+    fault = _coo_fault(X) if X.format == "coo" else _compressed_fault(X)
+    if fault:
+        raise ValueError(
+            f"{name} is a damaged {X.format.upper()} matrix of shape {X.shape}: "
+            f"{fault}. Build it again, as scipy.sparse.csr_matrix((data, (rows, "
+            "columns)), shape=…), which checks its parts."
+        )
+    return X
+
+
+def _compressed_fault(X: Any) -> str:
+    """What is wrong with the parts of a CSR, CSC or BSR matrix, in words; or ""."""
+    block = X.blocksize if X.format == "bsr" else (1, 1)
+    n, m = (length // size for length, size in zip(X.shape, block, strict=True))
+    n, m = (m, n) if X.format == "csc" else (n, m)
+    indptr, stored = X.indptr, min(len(X.indices), len(X.data))
+    if indptr.dtype.kind not in "iu" or indptr.shape != (n + 1,):
+        return f"indptr must hold {n + 1} whole numbers"
+    if indptr[0] != 0 or indptr[-1] > stored or (indptr[1:] < indptr[:-1]).any():
+        return f"indptr must begin at 0, never fall, and end within {stored} entries"
+    # SciPy sorts indices in place, which must not change indptr
+    if _overlap(X.indices, indptr, X.data):
+        return "indptr, indices and data must not share memory"
+    return _index_fault("indices", X.indices, m)
+
+
+def _coo_fault(X: Any) -> str:
+    """The same of a COO matrix."""
+    if not len(X.row) == len(X.col) == len(X.data):
+        return "row, col and data must have one length"
+    n, m = X.shape
+    return _index_fault("row", X.row, n) or _index_fault("col", X.col, m)
+
+
+def _index_fault(name: str, indices: np.ndarray, n: int) -> str:
+    if indices.dtype.kind not in "iu" or indices.ndim != 1:
+        return f"{name} must hold whole numbers"
+    unsigned = indices.view(f"u{indices.itemsize}")  # negative ones are large
+    if indices.size and unsigned.max() >= n:
+        worst = indices[unsigned.argmax()]
+        return f"{name} must be from 0 to {n - 1}, and one is {worst}"
+    return ""
+
+
+def _overlap(*arrays: np.ndarray) -> bool:
+    return any(np.shares_memory(a, b) for a, b in itertools.combinations(arrays, 2))
 
 
 PACKAGE = str(Path(__file__).parent)
@@ -146,6 +219,7 @@ def check_weight(owner: str, weight: Any, X: Any) -> np.ndarray | None:
     """One finite number ≥ 0 per row, float64, not all zero; None stays None."""
     if weight is None:
         return None
+    check_unmasked("sample_weight", weight)
     if hasattr(weight, "compute"):  # a Dask collection, and X is in memory
         weight = weight.compute()
     if isinstance(weight, Real):

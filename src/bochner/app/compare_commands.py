@@ -10,7 +10,6 @@ from typing import Annotated
 
 import typer
 
-from .._core.atomic_files import check_writable
 from ..compare.compare import EXACT_ROWS, REPEATS, SIZES, compare_dataset
 from ..compare.recommend import recommend_dataset
 from ..compare.recommendation import Recommendation, Trial
@@ -20,6 +19,7 @@ from ..compare.task import CLASSIFICATION
 from . import console
 from .console import UNMET, counting, out, print_json, reporting_errors, say
 from .opening import load_rows
+from .outputs import check_output
 
 
 def compare(
@@ -68,7 +68,7 @@ def compare(
     done = lambda: _interrupted_comparison(found)  # noqa: E731
     with reporting_errors(debug, done):
         if report is not None:
-            check_writable("compare", report)
+            check_output("compare", report, data, target)
             check_installed()
         asked = console.kinds_asked(numbers, categories, dates, drop)
         with counting(f"comparing on {Path(data).name}") as step:

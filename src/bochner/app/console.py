@@ -10,6 +10,7 @@ import io
 import json
 import math
 import os
+import re
 import sys
 import time
 import warnings
@@ -31,11 +32,12 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 from rich.table import Table
+from rich.text import Text
 
+from .._core.memory import readable
 from ..compare.recommendation import Recommendation
 from ..compare.results import METHOD, Comparison, Entry, Spread
 from ..compare.task import learner_of
-from ..engines.memory import readable
 from .predicting import Evaluation
 
 USER_ERRORS = (ValueError, TypeError, OSError, ImportError, MemoryError)
@@ -47,8 +49,32 @@ FAILED, UNMET, INTERRUPTED = 1, 3, 130
 LINE_SECONDS = 10
 """Seconds between lines of progress where there is no terminal to draw a bar on."""
 
-out = Console(highlight=False, emoji=False)
-err = Console(stderr=True, highlight=False, emoji=False)
+CONTROLS = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f"  # escape sequences, bells, carriage returns
+    r"\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"  # lines, directions of text
+    r"\ud800-\udfff]"  # halves of characters, which no terminal can be sent
+)
+"""Characters that act on a terminal, or make it show what is not there."""
+
+
+def visible(text: str) -> str:
+    r"""The text with control characters written out, as \x1b; line breaks stay."""
+    return CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+class SafeConsole(Console):
+    """A console that sends no control character of a name, label or message.
+
+    Rich turns every string that it prints, a table's cells and titles included, into
+    text by `render_str`.
+    """
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        return super().render_str(visible(text), **options)
+
+
+out = SafeConsole(highlight=False, emoji=False)
+err = SafeConsole(stderr=True, highlight=False, emoji=False)
 
 
 @contextlib.contextmanager
@@ -91,7 +117,9 @@ def say(line: str) -> None:
 
 def print_json(value: Any) -> None:
     """For machines: what is not a number is null."""
-    print(json.dumps(_finite(value), indent=2, ensure_ascii=False))
+    text = json.dumps(_finite(value), indent=2, ensure_ascii=False)
+    # inside strings alone, where \u escapes are JSON
+    print(CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
 def _finite(value: Any) -> Any:
@@ -115,13 +143,12 @@ def counting(what: str) -> Iterator[Callable[[str, int, int], None]]:
         TimeElapsedColumn(),
     )
     with Progress(*columns, console=err, transient=True) as bar:
-        task = bar.add_task(what, total=None)
-
+        task = bar.add_task(visible(what), total=None)
         told_at = time.monotonic()
 
         def step(name: str, done: int, total: int) -> None:
             nonlocal told_at
-            text = f"{what}: {name}" if name else what
+            text = visible(f"{what}: {name}" if name else what)
             bar.update(task, description=text, completed=done, total=total or None)
             if not err.is_terminal and time.monotonic() - told_at > LINE_SECONDS:
                 told_at = time.monotonic()

@@ -11,8 +11,8 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
 from .. import datasets
+from .._core.memory import machine_bytes, readable
 from ..compare.compare import environment
-from ..engines.memory import machine_bytes, readable
 from .predicting import columns_wanted, labels_of, last_step
 
 EXTRAS = {

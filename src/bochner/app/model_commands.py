@@ -9,8 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .._core.atomic_files import check_writable
-from ..engines.memory import readable
+from .._core.memory import readable
 from ..export.onnx import export as export_onnx
 from ..export.persistence import load, save
 from ..methods import METHODS
@@ -20,6 +19,7 @@ from .describing import describe_machine, describe_model
 from .fitting import Fitted, Learning
 from .fitting import fit as fit_data
 from .opening import open_data
+from .outputs import check_output, is_standard_output
 from .predicting import evaluate as evaluate_rows
 from .predicting import (
     last_step,
@@ -103,7 +103,9 @@ def fit(
     out_file = out_file.expanduser()
     with reporting_errors(debug, lambda: f"{out_file} was not written."):
         start = time.perf_counter()
-        check_writable("fit", out_file)
+        check_output("fit", out_file, data, target, checkpoint)
+        if checkpoint is not None:
+            check_output("fit --checkpoint", checkpoint, data, target)
         learning = Learning(
             task=task,
             features=features,
@@ -161,6 +163,13 @@ def predict(
     probabilities: Annotated[
         bool, typer.Option(help="Probabilities in place of scores.")
     ] = False,
+    escape_formulas: Annotated[
+        bool,
+        typer.Option(
+            help="Write an apostrophe before labels that spreadsheets take for "
+            "formulas (=, +, -, @)."
+        ),
+    ] = False,
     as_json: console.AsJson = False,
     debug: console.Debug = False,
 ) -> None:
@@ -170,21 +179,28 @@ def predict(
     set by name, the rows held out for testing are predicted.
     """
     out_file = out_file.expanduser()
-    to_terminal = str(out_file) == "-"
+    to_terminal = is_standard_output(out_file)
     left = "" if to_terminal else f"{out_file} was not written."
     with reporting_errors(debug, lambda: left):
         if not to_terminal:
-            check_writable("predict", out_file)
+            check_output("predict", out_file, model, data)
         fitted = load(model)
         rows = rows_for(fitted, data, None, supervised=False)
         with reading("predicting", rows.about_rows()) as bar:
             if to_terminal:
                 file = sys.stdout.buffer
-                n = stream_predictions(fitted, rows, file, probabilities, bar.rows)
+                n = stream_predictions(
+                    fitted, rows, file, probabilities, bar.rows, escape_formulas
+                )
                 file.flush()
             else:
                 n = write_predictions(
-                    fitted, rows, out_file, probabilities=probabilities, read=bar.rows
+                    fitted,
+                    rows,
+                    out_file,
+                    probabilities=probabilities,
+                    escape_formulas=escape_formulas,
+                    read=bar.rows,
                 )
         if as_json and not to_terminal:
             print_json({"rows": n, "file": str(out_file)})
@@ -237,6 +253,7 @@ def export(
             raise ValueError(
                 f"export: {str(out_file)!r} must end in .onnx, the format it writes."
             )
+        check_output("export", out_file, model)
         export_onnx(load(model), out_file, dtype=dtype, return_std=std)
         size = out_file.stat().st_size
         if as_json:

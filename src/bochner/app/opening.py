@@ -77,6 +77,25 @@ def open_data(
     return Data(name, blocks(source, target=target, frames=kinds), True)
 
 
+def files_named(*names: Any) -> list[Path]:
+    """The files that names of data may stand for: a file, a folder, a pattern, a set.
+
+    Names that are None are left out.
+    """
+    found: list[Path] = []
+    folder = os.environ.get(datasets.VARIABLE)
+    for name in filter(None, names):
+        path = Path(name).expanduser()
+        if path.is_dir():
+            found += path.iterdir()
+        elif path.exists():
+            found.append(path)
+        else:
+            found += [path, *map(Path, glob.glob(str(name)))]
+            found += [Path(folder) / f"{name}.npz"] if folder else []
+    return found
+
+
 def _asked_kinds(
     source: str, target: str | None, columns: Mapping[str, Iterable[str]]
 ) -> dict[str, str]:

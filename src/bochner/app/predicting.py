@@ -235,8 +235,17 @@ class _Numbers:
         )
 
 
-def columns_of(model: Any, X: Any, probabilities: bool = False) -> dict[str, Any]:
-    """`prediction`, then `score_<class>` (or `probability_<class>`), or `std`."""
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+"""What a cell begins with that spreadsheets take for a formula."""
+
+
+def columns_of(
+    model: Any, X: Any, probabilities: bool = False, escape_formulas: bool = False
+) -> dict[str, Any]:
+    """`prediction`, then `score_<class>` (or `probability_<class>`), or `std`.
+
+    `escape_formulas`: an apostrophe stands before labels that spreadsheets would run.
+    """
     classes = labels_of(model)
     if classes is None:
         return _numbers(model, X)
@@ -246,8 +255,17 @@ def columns_of(model: Any, X: Any, probabilities: bool = False) -> dict[str, Any
         S, word = np.asarray(model.decision_function(X)), "score"
         S = np.column_stack([-S, S]) if S.ndim == 1 else S
     # what `predict` would make of the same scores, whose features take the time
-    found: dict[str, Any] = {"prediction": classes[S.argmax(axis=1)]}
+    labels = _as_text(classes) if escape_formulas else classes
+    found: dict[str, Any] = {"prediction": labels[S.argmax(axis=1)]}
     return found | {f"{word}_{_name(c)}": S[:, k] for k, c in enumerate(classes)}
+
+
+def _as_text(labels: np.ndarray) -> np.ndarray:
+    """Labels that spreadsheets show instead of running them; numbers stay."""
+    if labels.dtype.kind not in "OU":
+        return labels
+    text = [f"'{c}" if str(c).startswith(FORMULA) else c for c in labels.tolist()]
+    return np.array(text, dtype=object)
 
 
 def _name(label: Any) -> str:
@@ -262,6 +280,7 @@ def write_predictions(
     path: Any,
     *,
     probabilities: bool = False,
+    escape_formulas: bool = False,
     read: Callable[[int], None] = lambda n: None,
 ) -> int:
     """A CSV file of predictions, block by block, and how many rows it has.
@@ -269,7 +288,9 @@ def write_predictions(
     It takes the place of an old one as a whole, or not at all.
     """
     with new_file("predict", path) as file:
-        return stream_predictions(model, source, file, probabilities, read)
+        return stream_predictions(
+            model, source, file, probabilities, read, escape_formulas
+        )
 
 
 def stream_predictions(
@@ -278,6 +299,7 @@ def stream_predictions(
     file: Any,
     probabilities: bool = False,
     read: Callable[[int], None] = lambda n: None,
+    escape_formulas: bool = False,
 ) -> int:
     """The same to a binary file that is open."""
     import pyarrow as pa
@@ -285,7 +307,12 @@ def stream_predictions(
 
     if probabilities:
         _check_probabilities(model)
-    of_rows = partial(columns_of, model, probabilities=probabilities)
+    of_rows = partial(
+        columns_of,
+        model,
+        probabilities=probabilities,
+        escape_formulas=escape_formulas,
+    )
     writer, n_rows = None, 0
     for item in walked(source):
         table = pa.table(told_of(item, of_rows))

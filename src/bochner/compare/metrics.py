@@ -12,7 +12,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from .._core.random import as_stream
-from .._core.validation import check_count, check_rows
+from .._core.validation import check_count, check_rows, check_storage, check_unmasked
 from ..features.feature_map import inner_products
 
 
@@ -76,6 +76,7 @@ def kernel_error(
     kernel = _kernel_of(features) if kernel is None else kernel
     if not callable(kernel):
         raise TypeError(f"kernel_error: kernel must be callable; got {kernel!r}.")
+    X = check_storage(X)
     rng = as_stream(0 if random_state is None else random_state)
     places = rng.child("points").subset(_num_samples(X), n_points)
     rows = _safe_indexing(X, places)  # a frame stays a frame, with its column names
@@ -140,6 +141,7 @@ def _check_codes(codes: Any) -> np.ndarray:
             "equal_codes: codes must be an array of integers; got a sparse matrix. For "
             "one-hot codes F and G the shares are (F @ G.T).toarray()."
         )
+    check_unmasked("codes", codes)
     codes = np.ascontiguousarray(codes)
     if codes.ndim != 2 or codes.dtype.kind not in "iub" or codes.shape[1] == 0:
         raise ValueError(

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array
 
-from .._core.validation import FLOATS
+from .._core.validation import FLOATS, check_storage, check_unmasked
 from ..data.column_readers import are_missing
 from ..data.table_kinds import for_table, kinds, median_filler
 from .results import Column, Summary
@@ -43,6 +43,12 @@ class Dataset:
     name: str = "data"
     target: str | None = None
     notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("X", "X_test"):
+            check_storage(getattr(self, name), name)
+        for name in ("y", "y_test"):
+            check_unmasked(name, getattr(self, name))
 
 
 @dataclass(frozen=True)

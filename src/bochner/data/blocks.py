@@ -24,12 +24,13 @@ def blocks(
     delimiter: str | None = None,
     format: str | None = None,
     frames: Any = None,
+    limit: int | None = None,
 ) -> Blocks:
     """Blocks of rows for `fit`, from arrays, files, iterables or a function.
 
     Files are read block by block, the next one while a learner works on the last:
-    Parquet and CSV (with pyarrow, the extra "dask"; compressed CSV too), svmlight and
-    `.npy`. Of `.npz` files one is in memory at a time.
+    Parquet and CSV (with pyarrow, the extra "dask"; compressed CSV too), svmlight,
+    `.npy` and `.npz`. A sparse matrix in an `.npz` file is in memory as a whole.
 
     Parameters
     ----------
@@ -67,6 +68,10 @@ def blocks(
         Blocks are pandas frames of the columns of a table as they come, or of those
         named, each read as "numbers", "categories" or "dates": for Pipelines that begin
         with a `ColumnTransformer` (`preprocessing.for_table`).
+    limit : int, optional
+        Bytes that a file may make one piece of memory: by default 4 MiB for a line of
+        CSV or svmlight, and 256 MiB, or 64 times the file, for what is read whole of an
+        `.npz` file. Raise it for files that you trust.
 
     Returns
     -------
@@ -84,7 +89,7 @@ def blocks(
     """
     if isinstance(source, Blocks):
         return source
-    _check(source, rows=rows, hashed=hashed, n_features=n_features)
+    _check(source, rows=rows, hashed=hashed, n_features=n_features, limit=limit)
     reading = Reading(
         target,
         weight,
@@ -93,9 +98,10 @@ def blocks(
         names,
         n_features,
         rows,
-        delimiter,
+        _checked_delimiter(delimiter),
         format,
         frames or None,
+        limit,
     )
     if is_files(source):
         return file_blocks(source, reading, format)
@@ -121,6 +127,18 @@ def blocks(
             f"function that returns an iterator of blocks; got {source!r}."
         )
     return Blocks(lambda: iter(source), once=iter(source) is source)
+
+
+def _checked_delimiter(delimiter: Any) -> str | None:
+    if delimiter is None:
+        return None
+    one = isinstance(delimiter, str) and len(delimiter) == 1 and delimiter.isascii()
+    if not one or delimiter in '"\r\n':
+        raise ValueError(
+            "blocks: delimiter must be one ASCII character, and neither a quote nor "
+            f"the end of a line; got {delimiter!r}."
+        )
+    return delimiter
 
 
 def _check(source: Any, **counts: Any) -> None:

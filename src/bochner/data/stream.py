@@ -14,6 +14,7 @@ from sklearn.utils.validation import _num_samples
 
 from .._core.column_names import named_rows
 from .._core.random import Stream
+from .._core.validation import check_storage, check_unmasked
 from ..solvers.rows import hashed_places
 from .read_errors import ReadError
 
@@ -253,16 +254,24 @@ def cut(X: Any, y: Any, weight: Any, rows: int | None) -> Iterator[Item]:
         raise ReadError(
             f"rows must have two dimensions; got an array of shape {X.shape}."
         )
+    X = check_storage(X)  # before SciPy cuts it
     size = block_rows(rows, row_bytes(X))
     n = _num_samples(X)
     for name, values in (("target", y), ("weight", weight)):
-        if values is not None and len(values) != n:
-            raise ReadError(f"X has {n} rows and {name} has {len(values)}.")
+        check_unmasked(name, values)
+    check_beside(n, y, weight)
     take = X.iloc if hasattr(X, "iloc") else X
     for start in range(0, n, size):
         part = slice(start, start + size)
         place = f"{ROWS_OF}{start + 1} to {min(start + size, n)}"
         yield Item(take[part], _part(y, part), _part(weight, part), place, start)
+
+
+def check_beside(n: int, y: Any, weight: Any) -> None:
+    """Refuse targets and weights of other than n rows."""
+    for name, values in (("target", y), ("weight", weight)):
+        if values is not None and len(values) != n:
+            raise ReadError(f"X has {n} rows and {name} has {len(values)}.")
 
 
 def _part(values: Any, part: slice) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -11,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from .._core.validation import did_you_mean
-from .read_errors import ReadError
+from .read_errors import ReadError, shown
 from .stream import Item, block_rows
 
 NUMBER, TEXT = "numbers", "text"
@@ -42,6 +43,7 @@ class Reading:
     delimiter: str | None = None
     format: str | None = None
     frames: Any = None
+    limit: int | None = None
 
     @property
     def is_of_tables(self) -> bool:
@@ -102,8 +104,9 @@ class Plan:
 
     def check(self, schema: Any, place: str) -> None:
         """Refuse a file whose columns are not those of the first."""
-        missing = [name for name in self.names if name not in schema.names]
-        new = [name for name in schema.names if name not in self.names]
+        names, read = set(schema.names), set(self.names)
+        missing = [name for name in self.names if name not in names]
+        new = [name for name in schema.names if name not in read]
         if missing or (new and not self.all_named):
             what = "lacks" if missing else "has the new column"
             raise ValueError(
@@ -140,7 +143,7 @@ class Plan:
             if at is not None:
                 raise ValueError(
                     f"blocks: {file}, row {start + at + 1}: column {name!r} holds "
-                    f"{cells[at]!r}, which is not a number. Hash text with "
+                    f"{shown(cells[at])}, which is not a number. Hash text with "
                     "hashed=2**20, or leave the column out of columns."
                 )
 
@@ -152,7 +155,8 @@ def plan_rows(plan: Any, reading: Reading) -> int:
 
 def check_present(wanted: Iterable[str], names: list[str], place: str) -> None:
     """Refuse a table without some columns."""
-    missing = [name for name in wanted if name not in names]
+    present = set(names)
+    missing = [name for name in wanted if name not in present]
     if missing:
         hint = did_you_mean(missing[0], names) if len(missing) == 1 else ""
         raise ValueError(
@@ -173,7 +177,7 @@ def check_names(schema: Any, others: list[Any], columns: Any, place: str) -> Non
                 f"blocks: {name!r} is the target or the weight, and among columns; a "
                 "model would learn from what it is to predict."
             )
-    twice = {name for name in schema.names if schema.names.count(name) > 1}
+    twice = [name for name, n in Counter(schema.names).items() if n > 1]
     if twice:
         raise ValueError(
             f"blocks: {place} has several columns called {listed(sorted(twice))}; "
@@ -195,6 +199,8 @@ def hashed(
     for name, kind in zip(names, kinds, strict=True):
         if kind == TEXT:
             codes, distinct = _coded(table.column(name))
+            if not distinct:  # all are missing
+                continue
             found = hasher.transform([(f"{name}={text}", 1.0)] for text in distinct)
             at = np.flatnonzero(codes >= 0)
             index, value = found.indices[codes[at]], found.data[codes[at]]
@@ -207,6 +213,8 @@ def hashed(
         rows.append(at)
         indices.append(index)
         values.append(value)
+    if not rows:
+        return sparse.csr_matrix((n, n_columns))
     where = np.concatenate(rows), np.concatenate(indices)
     X = sparse.coo_matrix((np.concatenate(values), where), shape=(n, n_columns))
     return X.tocsr()
@@ -288,7 +296,7 @@ def _is_number(cell: Any) -> bool:
 
 def listed(names: list[str], most: int = 12) -> str:
     more = f", … ({len(names)} in all)" if len(names) > most else ""
-    return ", ".join(map(repr, names[:most])) + more
+    return ", ".join(map(shown, names[:most])) + more
 
 
 NUMBERS, CATEGORIES, DATES = "numbers", "categories", "dates"

@@ -12,13 +12,12 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import json
-import pickle
 import re
 import types
 from collections.abc import Callable
+from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, ClassVar, Protocol
 
 import joblib
 import numpy as np
@@ -26,7 +25,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
 
-from .._core.atomic_files import checksum, remove_leftovers, replacing
+from .._core.atomic_files import REASONS, remove_leftovers, replacing
 from .._core.validation import check_count
 from .._core.version import __version__
 from .sources import Block
@@ -92,8 +91,8 @@ def _items(pairs: dict[Any, Any]) -> list[Any]:
     return sorted(pairs.items(), key=lambda pair: repr(pair[0]))
 
 
-MAGIC = b"bochner checkpoint 1\n"
-DIGEST = hashlib.sha256().digest_size
+PICKLED = b"bochner checkpoint 1\n"
+"""What files of earlier versions begin with, which are pickles."""
 
 SIMPLE = (type(None), bool, int, float, str)
 """Types whose values are identified by their words alone."""
@@ -103,13 +102,32 @@ UNCOUNTED = ("checkpoint", "checkpoint_every", "verbose", "memory")
 though chunks are then cut elsewhere and sums rounded otherwise."""
 
 
+class Damaged(ValueError):
+    """A file that is not a checkpoint, or not whole; the words say why."""
+
+
+class Format(Protocol):
+    """How state becomes a file, and a file state.
+
+    `persistence` has it, which lies above: it knows what all maps are made of.
+    """
+
+    def write(self, file: BinaryIO, header: Any, state: dict[str, Any]) -> None:
+        """Write to an empty file; TypeError where it cannot hold something."""
+        ...
+
+    def read(self, file: BinaryIO, check: Callable[[Any], None]) -> dict[str, Any]:
+        """State of a file whose header `check` does not refuse, or `Damaged`."""
+        ...
+
+
 class Checkpoint:
     """State by name, kept in a file that is replaced as a whole.
 
     The file holds a header (version, parameters of the fit, a digest of its first
     block), the state, and a checksum of all that; it is written under another name
     and moved. A file that is damaged, or of another fit, is refused, never read in
-    part. The state is a pickle: resume only from files that you wrote.
+    part. It has the format of models: nothing in it is run.
 
     What an earlier process saved is read once; what this process saves is written and
     never read back. So no pass of a fit can take the result of another for its own.
@@ -123,6 +141,8 @@ class Checkpoint:
     identity : dict
         What must agree for a file to be resumed from.
     """
+
+    format: ClassVar[Format]
 
     def __init__(
         self, path: Any, every: int = 1, identity: dict[str, str] | None = None
@@ -181,32 +201,50 @@ class Checkpoint:
         if self._path is not None:
             self._path.unlink(missing_ok=True)
 
+    def refused(self, reason: str) -> ValueError:
+        """The error about state that this fit cannot have left."""
+        return _refused(self._path, reason)
+
     def _write(self, path: Path) -> None:
-        header = {"version": __version__, "fit": self._identity}
-        with replacing(path) as file:
-            out = _Hashed(file)
-            out.write(MAGIC + json.dumps(header).encode() + b"\n")
-            pickle.dump(self._state, out, protocol=5)
-            file.write(out.digest())
+        header = {"bochner": __version__, "fit": self._identity}
+        try:
+            with replacing(path) as file:
+                self.format.write(file, header, self._state)
+        except OSError as error:
+            reason = REASONS.get(error.errno or 0, error.strerror or error)
+            raise type(error)(
+                error.errno,
+                f"checkpoint {str(path)!r} cannot be written: {reason}. An older file "
+                "there is as it was, and fit goes on from it. Make room, or name "
+                "another place.",
+            ) from error
+        except TypeError as error:
+            raise TypeError(
+                f"checkpoint {str(path)!r} is written without pickles, and cannot hold "
+                f"what this fit has to keep ({error}) Give features that are fitted, "
+                "as FrozenEstimator(map.fit(rows)), which need not be kept; or leave "
+                "checkpoint=None."
+            ) from error
 
     def _read(self, path: Path) -> dict[str, Any]:
-        if not _is_whole(path):
-            raise ValueError(
-                f"checkpoint {str(path)!r} is damaged, or not a checkpoint (its "
-                "checksum does not agree); nothing of it was used. Delete it to start "
-                "anew, or give another name."
-            )
         with open(path, "rb") as file:
-            file.readline()
-            header = json.loads(file.readline())
-            self._check(path, header)
-            return pickle.load(file)
+            if file.read(len(PICKLED)) == PICKLED:
+                raise ValueError(
+                    f"checkpoint {str(path)!r} was written by an earlier version of "
+                    "bochner, as a pickle, which can run code when it is read; this "
+                    "version does not read it. Delete it to start anew, or, if you "
+                    "wrote it, resume with the version that did."
+                )
+            try:
+                return self.format.read(file, lambda header: self._check(path, header))
+            except Damaged as error:
+                raise _refused(path, str(error)) from error
 
     def _check(self, path: Path, header: dict[str, Any]) -> None:
         """Refuse a file of another version or another fit."""
-        if header["version"] != __version__:
+        if header["bochner"] != __version__:
             raise ValueError(
-                f"checkpoint {str(path)!r} was written by bochner {header['version']} "
+                f"checkpoint {str(path)!r} was written by bochner {header['bochner']} "
                 f"and this is {__version__}; resume with that version, or delete it "
                 "to start anew."
             )
@@ -219,6 +257,25 @@ class Checkpoint:
                     f"checkpoint {str(path)!r} is of another fit: {name} was {theirs} "
                     f"and is {ours}. Delete it to start anew, or give another name."
                 )
+
+
+def _refused(path: Any, reason: str) -> ValueError:
+    return ValueError(
+        f"checkpoint {str(path)!r} is damaged, or not a checkpoint: {reason}. Nothing "
+        "of it was used. Delete it to start anew, or give another name."
+    )
+
+
+def is_like(found: Any, fresh: Any) -> bool:
+    """Whether state has the form of a fresh one: types, shapes; None may be filled."""
+    if fresh is None:
+        return True
+    if type(found) is not type(fresh):
+        return False
+    if isinstance(fresh, np.ndarray):
+        return found.shape == fresh.shape and found.dtype == fresh.dtype
+    names = [field.name for field in fields(fresh)] if is_dataclass(fresh) else []
+    return all(is_like(getattr(found, name), getattr(fresh, name)) for name in names)
 
 
 def checkpoint_of(owner: Any, first: Block | None) -> Checkpoint:
@@ -242,9 +299,11 @@ def checkpoint_of(owner: Any, first: Block | None) -> Checkpoint:
             f"{name}: checkpoint={owner.checkpoint!r} cannot be written, because "
             f"there is no folder {str(folder)!r}."
         )
-    if Path(owner.checkpoint).is_dir():
+    path = Path(owner.checkpoint)
+    if path.exists() and not path.is_file():
+        what = "folder" if path.is_dir() else "pipe or a device"
         raise ValueError(
-            f"{name}: checkpoint={owner.checkpoint!r} is a folder; give a file's name."
+            f"{name}: checkpoint={owner.checkpoint!r} is a {what}; give a file's name."
         )
     parameters = owner.get_params()
     identity = {
@@ -276,27 +335,3 @@ def digest(block: Block) -> str:
         found.update(str((part.shape, part.dtype)).encode())
         found.update(part.tobytes())
     return found.hexdigest()
-
-
-class _Hashed:
-    """A file to write to that knows the checksum of what went by."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        self._file, self._hash = file, hashlib.sha256()
-
-    def write(self, data: Any) -> int:
-        self._hash.update(data)
-        return self._file.write(data)
-
-    def digest(self) -> bytes:
-        return self._hash.digest()
-
-
-def _is_whole(path: Path) -> bool:
-    """Whether the checksum behind the rest agrees with it."""
-    size = path.stat().st_size - DIGEST
-    with open(path, "rb") as file:
-        if size < len(MAGIC) or file.read(len(MAGIC)) != MAGIC:
-            return False
-        found = checksum(file, size).digest()
-        return file.read() == found

@@ -18,7 +18,7 @@ from ..solvers import newton
 from ..solvers.losses import Loss
 from ..solvers.newton import Derivative
 from ..solvers.rows import Chunk
-from .checkpoint import Checkpoint
+from .checkpoint import Checkpoint, is_like
 from .sources import ArraySource
 
 T = TypeVar("T")
@@ -72,6 +72,12 @@ def raw_features(transformer: Any, X: Any) -> RawFeatures:
         if hasattr(last, "feature_map_") and len(transformer) > 1:
             first = check_rows(steps.transform(X[:1]), "features")
             return _after_steps(steps.transform, raw_features(last, first))
+    width = getattr(transformer, "n_features_in_", X.shape[1])
+    if width != X.shape[1]:  # compiled loops do not check the width
+        raise ValueError(
+            f"{type(transformer).__name__}: the map was fitted on {width} columns; X "
+            f"has {X.shape[1]}."
+        )
     feature_map = getattr(transformer, "feature_map_", None)
     make = _checked_transform(transformer)
     if feature_map is not None:
@@ -262,8 +268,10 @@ class FeatureRows(SourceRows):
         an earlier process did not complete is resumed.
         """
         name = self.checkpoint.fold_name()
-        total, done, n_rows = self.checkpoint.get(name, (None, 0, 0))
-        total = start(0) if total is None else total
+        fresh = start(0)
+        total, done, n_rows = self.checkpoint.get(name, (fresh, 0, 0))
+        if not is_like(total, fresh):
+            raise self.checkpoint.refused(f"{name!r} has another form than this fit's")
         if done:
             self.report(f"resumed after {done} blocks, {n_rows:,} rows")
         pace = Pace(self.report, self.source.about_rows, n_rows)

@@ -5,6 +5,7 @@ may hold, `checks` refuses what compiled code cannot trust, `draws` keeps seeds 
 of matrices, `persistence` has `save` and `load`; `onnx` writes graphs.
 """
 
+from . import checkpoints as checkpoints
 from .archive import FileError
 from .persistence import load, save
 

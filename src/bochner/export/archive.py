@@ -13,14 +13,16 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import struct
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any, BinaryIO
 
 import numpy as np
 
 from .._core.atomic_files import checksum
+from .._core.memory import budget, readable
 
 DOCUMENT = "model.json"
 ARRAY = ".npy"
@@ -38,20 +40,52 @@ EPOCH = (1980, 1, 1, 0, 0, 0)
 HEADER_BYTES = 10_000
 """Longest description of an array's type and shape; NumPy's own limit."""
 
+REPEATS = 4
+"""Times the file's size that all mentions of arrays may add up to. A learner mentions
+the arrays of its map again in its parameters; no model needs more."""
+
+REPEATED_BYTES = 1 << 20
+"""Mentions of small arrays that are always allowed."""
+
+EMPTY_WIDTH = 1 << 20
+"""Largest dimension of an array without entries, which takes no bytes of the file."""
+
+TEXT_BYTES = 5
+"""Memory per byte of the document: its bytes, and at most four for each character."""
+
+VALUE_BYTES = 1 << 7
+"""Memory per plain value of the document: an object, and its places in lists."""
+
+CONTAINER_BYTES = 1 << 11
+"""Memory per list or object of the document: an estimator with its attributes."""
+
+ENTRY_BYTES = 1 << 4
+"""Memory per byte of the archive's list of entries, once `zipfile` has read it."""
+
+END_RECORD = 22
+LOCATOR_64, END_RECORD_64 = 20, 56
+"""Bytes of the records at the end of a zip archive, the last two of a large one."""
+
 
 class FileError(ValueError):
     """A file that is not what `bochner.save` writes, or not for this version."""
 
 
 def write_archive(
-    file: BinaryIO, document: Any, arrays: Mapping[str, np.ndarray]
+    file: BinaryIO,
+    document: Any,
+    arrays: Mapping[str, np.ndarray],
+    name: str = DOCUMENT,
 ) -> None:
-    """Write all of it to an empty file, open for reading and writing."""
+    """Write all of it to an empty file, open for reading and writing.
+
+    `name` is the document's: files of different purposes are not taken for each other.
+    """
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         text = json.dumps(document, allow_nan=False, indent=1)
-        archive.writestr(zipfile.ZipInfo(DOCUMENT, EPOCH), text)
-        for name, array in arrays.items():
-            info = zipfile.ZipInfo(name + ARRAY, EPOCH)
+        archive.writestr(zipfile.ZipInfo(name, EPOCH), text)
+        for label, array in arrays.items():
+            info = zipfile.ZipInfo(label + ARRAY, EPOCH)
             large = array.nbytes >= 1 << 31
             with archive.open(info, "w", force_zip64=large) as entry:
                 np.lib.format.write_array(entry, array, allow_pickle=False)
@@ -67,16 +101,31 @@ class Archive:
     Parameters
     ----------
     file : binary file
+    spend : function (bytes, purpose), optional
+        Called before a step takes memory that the file does not hold; it refuses what
+        is too much.
+    name : str
+        The document's.
     """
 
-    def __init__(self, file: BinaryIO) -> None:
+    def __init__(
+        self,
+        file: BinaryIO,
+        spend: Callable[[int, str], None] | None = None,
+        name: str = DOCUMENT,
+    ) -> None:
+        self._name = name
         _check_whole(file)
+        self._size = file.seek(0, 2)
+        self._spend = spend or (lambda n_bytes, purpose: None)
+        self._spend(ENTRY_BYTES * _directory_bytes(file), "the list of entries")
         try:
             self._zip = zipfile.ZipFile(file)
         except Exception as error:  # zipfile raises a dozen kinds
             raise FileError(f"it is not a zip archive ({_told(error)})") from error
-        self._entries = _entries(self._zip, file.seek(0, 2))
+        self._entries = _entries(self._zip, self._size, name)
         self._read: dict[str, np.ndarray] = {}
+        self._mentioned = 0
 
     def __enter__(self) -> Archive:
         return self
@@ -92,10 +141,16 @@ class Archive:
     def document(self) -> Any:
         """The JSON document."""
         try:
-            text = self._zip.read(DOCUMENT).decode()
-            return json.loads(text, parse_constant=_no_constant)
+            purpose = f"reading {self._name}"
+            size = self._entries[self._name].file_size
+            self._spend(TEXT_BYTES * size, purpose)
+            text = self._zip.read(self._name)
+            self._spend(_value_bytes(text), purpose)
+            return json.loads(text.decode(), parse_constant=_no_constant)
+        except FileError:
+            raise
         except Exception as error:
-            raise FileError(f"{DOCUMENT} cannot be read ({_told(error)})") from error
+            raise FileError(f"{self._name} cannot be read ({_told(error)})") from error
 
     def array(self, name: str) -> np.ndarray:
         """An array by its name; the same one each time."""
@@ -103,14 +158,17 @@ class Archive:
             if name + ARRAY not in self._entries:
                 raise FileError(f"array {name!r} is missing")
             self._read[name] = self._array(self._entries[name + ARRAY])
+        self._mentioned += self._read[name].nbytes
+        if self._mentioned > REPEATS * self._size + REPEATED_BYTES:
+            raise FileError(f"array {name!r} and others are mentioned too many times")
         return self._read[name]
 
     def check_all_read(self) -> None:
         """Refuse what the document does not speak of."""
-        known = {DOCUMENT} | {name + ARRAY for name in self._read}
+        known = {self._name} | {name + ARRAY for name in self._read}
         unknown = sorted(self._entries.keys() - known)
         if unknown:
-            raise FileError(f"entry {unknown[0]!r} does not belong to the model")
+            raise FileError(f"entry {unknown[0]!r} does not belong to {self._name}")
 
     def _array(self, entry: zipfile.ZipInfo) -> np.ndarray:
         try:
@@ -119,6 +177,8 @@ class Archive:
                 held = entry.file_size - file.tell()
             if dtype.hasobject or dtype.kind not in PLAIN or not dtype.itemsize:
                 raise FileError(f"{entry.filename!r} holds {dtype}, which is not plain")
+            if 0 in shape and max(shape) > EMPTY_WIDTH:
+                raise FileError(f"{entry.filename!r} has the shape {shape}")
             declared = math.prod(shape) * dtype.itemsize
             if declared != held:
                 raise FileError(
@@ -149,7 +209,9 @@ def _header(file: Any) -> tuple[tuple[int, ...], np.dtype]:
     return shape, dtype
 
 
-def _entries(archive: zipfile.ZipFile, size: int) -> dict[str, zipfile.ZipInfo]:
+def _entries(
+    archive: zipfile.ZipFile, size: int, document: str
+) -> dict[str, zipfile.ZipInfo]:
     """Entries by name, each of them plain and inside the file."""
     found: dict[str, zipfile.ZipInfo] = {}
     for entry in archive.infolist():
@@ -157,19 +219,44 @@ def _entries(archive: zipfile.ZipFile, size: int) -> dict[str, zipfile.ZipInfo]:
         if name in found:
             raise FileError(f"entry {name!r} is there twice")
         parts = name.split("/")
-        if name != DOCUMENT and not name.endswith(ARRAY):
-            raise FileError(f"entry {name!r} is neither {DOCUMENT} nor an array")
+        if name != document and not name.endswith(ARRAY):
+            raise FileError(f"entry {name!r} is neither {document} nor an array")
         if "" in parts or ".." in parts or "\\" in name:
             raise FileError(f"entry {name!r} is a path to elsewhere")
         stored = entry.compress_type == zipfile.ZIP_STORED and not entry.flag_bits & 1
         if not stored or entry.compress_size != entry.file_size:
             raise FileError(f"entry {name!r} is compressed or encrypted")
         found[name] = entry
-    if DOCUMENT not in found:
-        raise FileError(f"there is no {DOCUMENT}")
+    if document not in found:
+        raise FileError(f"there is no {document}")
     if sum(entry.file_size for entry in found.values()) > size:
         raise FileError("entries declare more bytes than the file has")
     return found
+
+
+def _value_bytes(text: bytes) -> int:
+    """An upper bound on the memory of the values of a JSON document.
+
+    Brackets and commas inside of text count too, because telling them apart would take
+    more memory than the values.
+    """
+    n_containers = text.count(b"[") + text.count(b"{")
+    n_values = text.count(b",") + n_containers
+    return VALUE_BYTES * n_values + CONTAINER_BYTES * n_containers
+
+
+def _directory_bytes(file: BinaryIO) -> int:
+    """Bytes of the list of entries, read where `zipfile` looks for them."""
+    end = file.seek(0, 2) - DIGEST - len(TAG) - END_RECORD
+    start = max(0, end - LOCATOR_64 - END_RECORD_64)
+    file.seek(start)
+    before, record = file.read(max(0, end - start)), file.read(END_RECORD)
+    if end < 0 or not record.startswith(b"PK\x05\x06"):
+        raise FileError("it is not a zip archive (its end is missing)")
+    (n_bytes,) = struct.unpack_from("<I", record, 12)
+    if before.startswith(b"PK\x06\x06"):
+        (n_bytes,) = struct.unpack_from("<Q", before, 40)
+    return n_bytes
 
 
 def _check_whole(file: BinaryIO) -> None:
@@ -194,3 +281,26 @@ def _told(error: Exception) -> str:
 
 def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
+
+
+class Allowance:
+    """What is left of the memory that `load` may take.
+
+    Parameters
+    ----------
+    memory : None, int or str
+        As given to `load`.
+    """
+
+    def __init__(self, memory: int | str | None = None) -> None:
+        self._left = budget("load", memory)
+
+    def spend(self, n_bytes: int, purpose: str) -> None:
+        """Pay for a step; refuse a file that asks for more than is left."""
+        if n_bytes > self._left:
+            raise FileError(
+                f"{purpose} takes up to {readable(n_bytes)} of memory, and "
+                f"{readable(self._left)} are left of what load may take; if you trust "
+                "the file, allow more with load(path, memory='…')"
+            )
+        self._left -= n_bytes

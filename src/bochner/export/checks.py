@@ -7,16 +7,17 @@ must not.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from numbers import Real
 from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.preprocessing import StandardScaler
 
 from .._core.validation import FLOATS
 from ..compression.jl import SketchedMap
+from ..features.compact.targets import Classes, Numbers
 from ..features.feature_map import FeatureMap
 from ..features.kernel_columns import Columns
 from ..features.nystroem import NystroemMap
@@ -25,7 +26,11 @@ from ..kernels.laws import Law
 from ..nonlinearities.base import SampledNonlinearity
 from ..projections.base import LinearMap
 from ..projections.hadamard import SMALLEST
+from ..solvers.ridge import Posterior
 from .archive import FileError
+
+WIDTH = 1 << 20
+"""Outputs that a map may have in addition to one for each number that it holds."""
 
 AGREEING = 1e-6
 """How far coefficients of columns may be from those of features, relatively."""
@@ -43,6 +48,11 @@ def expect(fits: Any, reason: str) -> None:
 
 def nothing(made: Any) -> None:
     """Of what no loop depends on."""
+
+
+def _optional(value: Any, kind: Any, what: str) -> None:
+    if value is not None:
+        _kinds([value], kind, what)
 
 
 def _kinds(values: Iterable[Any], kind: Any, what: str) -> None:
@@ -71,6 +81,48 @@ def _linear(*maps: Any) -> None:
     _kinds(maps, LinearMap, "a linear map")
     for linear in maps:
         expect(linear.dtype == maps[0].dtype, "linear maps are of different types")
+        expect(min(linear.shape) > 0, "a linear map has no inputs or no outputs")
+
+
+def _check_width(linear: LinearMap) -> None:
+    """Refuse a map whose rows take far more memory than the numbers it holds.
+
+    A few bytes can declare any number of outputs, or name one matrix many times.
+    """
+    arrays: dict[int, int] = {}
+    n_outputs = _outputs(linear, arrays)
+    n_held = sum(arrays.values())
+    fits = n_outputs <= WIDTH + n_held
+    expect(fits, f"a map of {n_held} numbers has {n_outputs} outputs")
+
+
+def _outputs(part: Any, arrays: dict[int, int]) -> int:
+    """Outputs of all maps inside a map; sizes of their arrays, each counted once."""
+    if isinstance(part, np.ndarray):
+        arrays[id(part)] = part.size
+    elif sparse.issparse(part):
+        arrays[id(part)] = part.nnz + part.shape[0]
+    elif isinstance(part, tuple):
+        return sum(_outputs(inner, arrays) for inner in part)
+    elif isinstance(part, LinearMap):
+        inner = sum(_outputs(value, arrays) for value in vars(part).values())
+        return inner + part.shape[0]
+    return 0
+
+
+def columns(made: Any) -> None:
+    """What every fit keeps of the columns: their number, their names, the output."""
+    held = getattr(made, "__dict__", {})
+    n = held.get("n_features_in_", 0)
+    expect(type(n) is int and n >= 0, "the number of features is not a number")
+    names = held.get("feature_names_in_")
+    if names is not None:
+        fits = isinstance(names, np.ndarray) and names.shape == (n,)
+        expect(fits, "names do not fit the features")
+        _kinds(names.tolist(), str, "a name")
+    config = held.get("_sklearn_output_config", {})
+    expect(isinstance(config, dict), "the form of outputs is not known")
+    _kinds([*config, *config.values()], str, "a form of outputs")
 
 
 def law(made: Any) -> None:
@@ -78,8 +130,15 @@ def law(made: Any) -> None:
         expect(isinstance(value, Real), "a law's parameter is not a number")
 
 
+def _rows_in_order(*arrays: np.ndarray) -> None:
+    """Arrays in C order, for which loops are compiled and read whole runs."""
+    for array in arrays:
+        expect(array.flags.c_contiguous, "an array is stored by columns")
+
+
 def matrix(made: Any) -> None:
     _floats(made.transposed, n_dims=2)
+    _rows_in_order(made.transposed)
 
 
 def scale(made: Any) -> None:
@@ -117,6 +176,7 @@ def hadamard_chain(made: Any) -> None:
     expect(n_steps and n_blocks, "a chain has no steps")
     expect(d >= SMALLEST and d & (d - 1) == 0, f"{d} is not a length of transforms")
     _places(made.orders, d, (np.int32,))
+    _rows_in_order(made.factors, made.orders)
     shapes = (n_steps, n_blocks, d), (n_steps, 1, d)
     expect(made.orders.shape in shapes, f"orders have shape {made.orders.shape}")
     expect(-(-made.scale.size // d) <= n_blocks, "there are fewer blocks than rows")
@@ -126,6 +186,7 @@ def hadamard_chain(made: Any) -> None:
 def circulant(made: Any) -> None:
     _floats(made.vectors, n_dims=2)
     _floats(made.signs, made.scale, n_dims=1)
+    _rows_in_order(made.vectors)
     n_blocks, d = made.vectors.shape
     expect(made.signs.size <= d, "circulants are shorter than their input")
     expect(made.scale.size <= n_blocks * d, "there are fewer circulants than rows")
@@ -149,17 +210,28 @@ def single_entry(made: Any) -> None:
     expect(made.outputs.shape == made.values.shape, "entries do not fit their outputs")
 
 
+def sampled(made: Any) -> None:
+    for name, value in vars(made).items():
+        if name == "mean":
+            expect(isinstance(value, Real), "the mean of units is not a number")
+        elif name in ("n_in", "pool_size"):
+            expect(type(value) is int and value > 0, f"{name} is not a count")
+
+
 def sampled_cos(made: Any) -> None:
     _floats(made.biases, n_dims=1)
 
 
 def sampled_pool(made: Any) -> None:
+    sampled(made)
     _places(made.members, made.n_in, (np.int32,))
     expect(made.members.ndim == 2 and made.members.size, "units have no members")
+    _rows_in_order(made.members)
 
 
 def feature_map(made: Any) -> None:
     _linear(made.linear)
+    _check_width(made.linear)
     _kinds([made.nonlinearity], SampledNonlinearity, "a nonlinearity")
     stages, nonlinearity = made.stages, made.nonlinearity
     expect(len(stages) == nonlinearity.n_stages, f"there are {len(stages)} stages")
@@ -175,7 +247,9 @@ def feature_map(made: Any) -> None:
 
 
 def sketched_map(made: Any) -> None:
+    _kinds([made.candidates], FeatureMap, "a feature map")
     _linear(made.linear)
+    _check_width(made.linear)
     fits = made.linear.shape[1] == made.candidates.n_components
     expect(fits, "a sketch does not fit its candidates")
 
@@ -187,10 +261,18 @@ def nystroem_map(made: Any) -> None:
     expect(made.mixing.shape == (n, n), "mixing does not fit the landmarks")
 
 
+def _landmarks(found: Any) -> None:
+    dense = isinstance(found, np.ndarray) and found.ndim == 2
+    expect(dense or sparse.issparse(found), "landmarks are not rows")
+    expect(found.dtype in FLOATS, "landmarks are not floats")
+    expect(min(found.shape) > 0, "there are no landmarks")
+
+
 def distance(made: Any) -> None:
     _kinds([made.law], Law, "a spectral law")
+    _landmarks(made.landmarks)
     m, d = made.landmarks.shape
-    expect(made.landmarks.dtype in FLOATS, "landmarks are not floats")
+    expect(isinstance(made.scale, np.ndarray), "scales are not floats")
     expect(made.scale.dtype in FLOATS and made.scale.ndim < 2, "scales are not floats")
     _floats(made.squares, n_dims=1)
     expect(made.squares.size == m, "lengths do not fit the landmarks")
@@ -202,9 +284,13 @@ def distance(made: Any) -> None:
 
 def function(made: Any) -> None:
     _kinds([made.function], Kernel, "a kernel")
+    _landmarks(made.landmarks)
 
 
 def precomputed(made: Any) -> None:
+    expect(type(made.n_features) is int, "the number of features is missing")
+    expect(isinstance(made.indices, np.ndarray), "an array of places is missing")
+    expect(made.indices.ndim == 1 and made.dtype in FLOATS, "landmarks are not rows")
     _places(made.indices, made.n_features, (np.int32, np.int64))
 
 
@@ -222,6 +308,7 @@ def map_of_features(made: Any) -> None:
 def map_of_projection(made: Any) -> None:
     if hasattr(made, "linear_map_"):
         _linear(made.linear_map_)
+        _check_width(made.linear_map_)
         _width(made, made.linear_map_.shape[1])
 
 
@@ -238,6 +325,15 @@ def compact_map(made: Any) -> None:
         _floats(made.coef_, n_dims=2)
         fits = made.coef_.shape == (*made.intercept_.shape, n_components)
         expect(fits, "coefficients do not fit the features")
+        targets = made._fitted[-1]
+        _optional(targets, Classes | Numbers, "targets")
+        if isinstance(targets, Classes):
+            expect(np.ndim(targets.classes) == 1, "classes are missing")
+        if isinstance(targets, Numbers):
+            _floats(targets.mean, targets.deviation, n_dims=1)
+            fits = targets.mean.shape == targets.deviation.shape
+            same = targets.mean.shape == made.intercept_.shape
+            expect(fits and same, "targets do not fit the coefficients")
     if hasattr(made, "classes_"):
         _classes(made)
 
@@ -256,6 +352,7 @@ def classifier(made: Any) -> None:
     if hasattr(made, "coef_"):
         _classes(made)
         _head(made, made._columns, made.coef_)
+        _optional(made._temperature, Real, "a temperature")
         if made._temperature == 1 and made.loss != "log":
             made._temperature = None  # of a version without probabilities by default
 
@@ -264,11 +361,18 @@ def regressor(made: Any) -> None:
     if hasattr(made, "coef_"):
         _floats(made._b, n_dims=1)
         n_components = made.coef_.shape[-1]
+        shape = made._target_shape
+        _kinds(shape, int, "a number of targets")
+        fits = isinstance(shape, tuple) and math.prod(shape) == len(made._b)
+        expect(fits, "targets do not fit the coefficients")
+        expect(np.shape(made.noise_) in ((), made._b.shape), "noise does not fit")
+        _optional(made._posterior, Posterior, "a posterior")
         _head(made, made._B, made.coef_.reshape(len(made._b), n_components))
         if made._posterior is not None:
             root, shift = made._posterior.root, made._posterior.shift
             _floats(root, n_dims=2)
             _floats(shift, n_dims=1)
+            _kinds([made._posterior.constant], Real, "a number")
             fits = root.shape == (n_components, shift.size)
             expect(fits, "the posterior does not fit the features")
 
@@ -303,17 +407,24 @@ def _head(made: Any, columns: Any, coef: Any) -> None:
 
 
 def check_csr(data: Any, indices: Any, indptr: Any, n: Any, m: Any) -> None:
-    """Parts of a CSR matrix of shape (n, m) that fit each other."""
+    """Parts of a CSR matrix of shape (n, m) in canonical form."""
     for part in (data, indices, indptr):
         expect(isinstance(part, np.ndarray) and part.ndim == 1, "CSR parts are missing")
     for part in (indices, indptr):
         expect(part.dtype in (np.int32, np.int64), "CSR places are not whole numbers")
+    apart = len({id(data), id(indices), id(indptr)}) == 3
+    expect(apart, "two CSR parts are one array")
     expect(type(n) is int and type(m) is int, "a shape is not of whole numbers")
+    expect(m <= np.iinfo(np.int64).max, "a shape is too large")
     expect(len(indptr) == n + 1, "CSR rows do not fit their shape")
     expect(len(indices) == len(data) == indptr[-1], "CSR parts do not fit each other")
     expect(indptr[0] == 0 and (np.diff(indptr) >= 0).all(), "CSR rows are not in order")
     inside = not indices.size or (indices.min() >= 0 and indices.max() < m)
     expect(inside, "CSR places are outside their shape")
+    starts = np.zeros(len(indices) + 1, dtype=bool)
+    starts[indptr] = True  # of rows, where places may fall
+    rising = (indices[1:] > indices[:-1]) | starts[1:-1]
+    expect(rising.all(), "CSR places are not sorted and distinct")
 
 
 def check_random_state(key: Any, position: Any, has_gauss: Any, gauss: Any) -> None:
@@ -322,76 +433,3 @@ def check_random_state(key: Any, position: Any, has_gauss: Any, gauss: Any) -> N
     expect(key.dtype == np.uint32, f"a key has the type {key.dtype}")
     expect(type(position) is int and 0 <= position <= 624, "a key has no such place")
     expect(has_gauss in (0, 1) and isinstance(gauss, float), "a state is not one")
-
-
-def mended_imputer(made: Any) -> None:
-    """Some versions of scikit-learn look at a type that earlier ones did not keep."""
-    if hasattr(made, "_fit_dtype"):
-        vars(made).setdefault("_fill_dtype", made._fit_dtype)
-
-
-def passes_through(made: Any) -> None:
-    plain = made.func is None and made.inverse_func is None
-    expect(plain, "FunctionTransformer calls a function")
-
-
-def power_transformer(made: Any) -> None:
-    if not hasattr(made, "lambdas_"):
-        return
-    expect(made.method in ("yeo-johnson", "box-cox"), f"{made.method!r} is no power")
-    _per_column(made, made.lambdas_)
-    if made.standardize:
-        scaler = made._scaler
-        _kinds([scaler], StandardScaler, "a scaler")
-        _per_column(made, scaler.mean_, scaler.scale_)
-
-
-def _per_column(made: Any, *arrays: Any) -> None:
-    """One number for every column that an estimator takes."""
-    _floats(*arrays, n_dims=1)
-    for array in arrays:
-        expect(array.shape == (made.n_features_in_,), "numbers do not fit the columns")
-
-
-def quantile_transformer(made: Any) -> None:
-    if not hasattr(made, "quantiles_"):
-        return
-    shape = made.output_distribution
-    expect(shape in ("uniform", "normal"), f"{shape!r} is no distribution")
-    references, quantiles = made.references_, made.quantiles_
-    _floats(references, n_dims=1)
-    _floats(quantiles, n_dims=2)
-    n = len(references)
-    fits = n and quantiles.shape == (n, made.n_features_in_) and made.n_quantiles_ == n
-    expect(fits, "quantiles do not fit the columns")
-    inside = references[0] >= 0 and references[-1] <= 1
-    rising = inside and (np.diff(references) > 0).all()
-    expect(rising, "shares of quantiles do not rise from 0 to 1")
-    missing = np.isnan(quantiles).all(axis=0)  # columns without a value
-    rising = (np.diff(quantiles[:, ~missing], axis=0) >= 0).all()
-    finite = np.isfinite(quantiles[:, ~missing]).all()
-    expect(rising and finite, "quantiles do not rise")
-
-
-def target_encoder(made: Any) -> None:
-    if not hasattr(made, "encodings_"):
-        return
-    kind, n_each = made.target_type_, 1
-    expect(kind in ("continuous", "binary", "multiclass"), f"{kind!r} is no target")
-    expect(made._infrequent_enabled is False, "a TargetEncoder joins no categories")
-    if kind != "continuous":
-        classes = made.classes_
-        expect(isinstance(classes, np.ndarray) and classes.ndim == 1, "no classes")
-        n_each = len(classes) if kind == "multiclass" else 1
-    if kind == "multiclass":
-        _floats(made.target_mean_, n_dims=1)
-        expect(made.target_mean_.size == n_each, "means do not fit the classes")
-    else:
-        expect(isinstance(made.target_mean_, Real), "the mean of targets is no number")
-    _kinds([made.categories_, made.encodings_], list, "a list")
-    _kinds(made.categories_, np.ndarray, "an array of categories")
-    sizes = [array.shape for array in made.categories_ for _ in range(n_each)]
-    expect(len(made.categories_) == made.n_features_in_, "columns have no categories")
-    _floats(*made.encodings_, n_dims=1)
-    fits = [array.shape for array in made.encodings_] == sizes
-    expect(fits, "encodings do not fit the categories")

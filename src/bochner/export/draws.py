@@ -17,14 +17,13 @@ from scipy import sparse
 from .._core.random import Stream
 from .._core.validation import FLOATS
 from ..compression.jl import JL
-from ..engines.memory import machine_bytes, readable
 from ..features.feature_map import project
 from ..features.random_features import redrawn_features, redrawn_projection
 from ..kernels.laws import Law, Normal
 from ..nonlinearities.cosine import CosSin
 from ..projections import PROJECTIONS
 from ..projections.base import Projection
-from .archive import FileError
+from .archive import Allowance, FileError
 from .checks import expect
 from .kinds import Kind
 
@@ -36,6 +35,10 @@ SEEN_TOLERANCE = 1e-6
 ROOM = 4
 """How far from the bytes declared a map may be: counts are refined from version to
 version, and a file that was tampered with is off by far more."""
+
+
+SMALL_BYTES = 1 << 23
+"""What drawing takes however small the map is."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -91,7 +94,9 @@ def drawn(name: str, model: Any) -> Drawn | None:
     return Drawn(how.attribute, drawing_bytes(model), held.dtype, seen)
 
 
-def with_drawn(kind: Kind, name: str, stored: Any, told: Any) -> dict[str, Any]:
+def with_drawn(
+    kind: Kind, name: str, stored: Any, told: Any, allowance: Allowance
+) -> dict[str, Any]:
     """What was stored, with the map drawn anew."""
     expect(name in DRAWABLE, f"{name} is not drawn from seeds")
     how, model = DRAWABLE[name], kind.make(stored)
@@ -99,11 +104,7 @@ def with_drawn(kind: Kind, name: str, stored: Any, told: Any) -> dict[str, Any]:
     expect(needed <= ROOM * told["bytes"], "a map is larger than declared")
     shape = (SEEN_ROWS, min(SEEN_COLUMNS, n_columns(model)))
     expect(np.shape(told["seen"]) == shape, "a map is of another size than declared")
-    if needed > machine_bytes():
-        raise FileError(
-            f"its map is stored as a seed, and drawing it takes {readable(needed)}, "
-            "more memory than this machine has"
-        )
+    allowance.spend(peak_bytes(model), "drawing a map that is stored as a seed")
     dtype = np.dtype(str(told["dtype"]))
     expect(dtype in FLOATS, f"maps do not compute in {dtype}")
     again = how.again(model)
@@ -129,25 +130,43 @@ def n_columns(model: Any) -> int:
 
 
 def drawing_bytes(model: Any) -> int:
-    """Float64 numbers of all that is drawn, before any of it is left out."""
+    """Float64 numbers of all that is drawn, before any of it is left out.
+
+    Files declare it, so its meaning stays; `peak_bytes` is what drawing takes.
+    """
+    return _bytes(model, _drawn_numbers)
+
+
+def peak_bytes(model: Any) -> int:
+    """An upper bound on the memory of drawing a map and looking at its features."""
+    rows = 8 * 4 * SEEN_ROWS * (n_columns(model) + int(model.n_features_in_))
+    return SMALL_BYTES + rows + _bytes(model, _peak_numbers)
+
+
+def _bytes(model: Any, count: Callable[[Projection, int, int, Law], int]) -> int:
     m, d = int(model.n_components), int(model.n_features_in_)
     if not hasattr(model, "nonlinearity"):
         spec = model._part("projection", PROJECTIONS, Projection)
-        return 8 * _drawn_numbers(spec, m, d, Normal(1.0))
+        return 8 * count(spec, m, d, Normal(1.0))
     nonlinearity, _, compression = model._parts()
     n_drawn = m if compression is None else compression.n_drawn(m)
     n_phases = nonlinearity.n_projections(n_drawn)
     law = model.kernel_.spectral_law()
-    numbers = _drawn_numbers(model.projection_, n_phases, d, law)
+    numbers = count(model.projection_, n_phases, d, law)
     numbers += n_drawn * getattr(nonlinearity, "pool_size", 1)  # biases, or members
     if isinstance(compression, JL):
-        numbers += _drawn_numbers(compression.mixing, m, n_drawn, Normal(1.0))
+        numbers += count(compression.mixing, m, n_drawn, Normal(1.0))
     return 8 * numbers
 
 
 def _drawn_numbers(projection: Projection, m: int, d: int, law: Law) -> int:
     """Numbers of a map from d to m that is drawn from a law."""
     return int(np.ceil(projection.cost(m, d, law).numbers))
+
+
+def _peak_numbers(projection: Projection, m: int, d: int, law: Law) -> int:
+    """Numbers in memory while that map is drawn."""
+    return int(np.ceil(projection.drawing_numbers(m, d, law)))
 
 
 def _seen(how: Drawable, model: Any, again: Any) -> np.ndarray:

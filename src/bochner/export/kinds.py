@@ -12,22 +12,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from sklearn.base import BaseEstimator
-from sklearn.compose import ColumnTransformer, make_column_selector
-from sklearn.frozen import FrozenEstimator
-from sklearn.impute import MissingIndicator, SimpleImputer
+from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import (
-    FunctionTransformer,
-    MaxAbsScaler,
-    MinMaxScaler,
-    OneHotEncoder,
-    OrdinalEncoder,
-    PowerTransformer,
-    QuantileTransformer,
-    RobustScaler,
-    StandardScaler,
-    TargetEncoder,
-)
 
 from .. import compression, kernels, nonlinearities, projections
 from ..compression.base import Selection
@@ -54,6 +40,8 @@ from ..solvers import losses, newton, ridge
 from ..solvers.moments import Moments
 from ..solvers.rows import RowSample
 from . import checks
+from . import learned_checks as learned
+from . import step_checks as steps
 
 FITTED = (
     *("n_features_in_", "feature_names_in_", "_columns_by_name"),
@@ -71,21 +59,21 @@ class Kind:
     Parameters
     ----------
     made : type
-    state : tuple of str, or None
-        Fitted attributes of an estimator; None: all it has, for classes of
-        scikit-learn, whose attributes change from version to version.
+    state : tuple of str
+        Fitted attributes of an estimator.
     check : function
         Refuses an object that compiled code or its owner could not take on trust, or
         mends one of another version.
     forgotten : tuple of str
-        Parameters that name files of the writer's machine: neither written nor read.
+        Parameters that depend on the writer's machine, such as names of files: neither
+        written nor read.
     defaults : bool
         Whether parameters at their default are written. Not for classes of
         scikit-learn, whose parameters change from version to version.
     """
 
     made: type
-    state: tuple[str, ...] | None = ()
+    state: tuple[str, ...] = ()
     check: Check = checks.nothing
     forgotten: tuple[str, ...] = ()
     defaults: bool = True
@@ -109,8 +97,6 @@ class Kind:
         held = vars(value)
         if not self.defaults:
             given = {k: v for k, v in given.items() if not _same(v, names[k])}
-        if self.state is None:
-            return given | {k: v for k, v in held.items() if k not in names}
         fitted = [name for name in (*self.state, *FITTED) if name in held]
         return given | {name: held[name] for name in fitted}
 
@@ -118,15 +104,14 @@ class Kind:
         """The object of what was stored; names must be known."""
         names = self.parameters()
         rest = {name: v for name, v in stored.items() if name not in names}
-        allowed = () if self.is_data else (*(self.state or ()), *FITTED)
+        allowed = () if self.is_data else (*self.state, *FITTED)
         for name in rest:
-            # a name of the class itself would hide a method
-            free = name.isidentifier() and not hasattr(self.made, name)
-            if name not in allowed and not (self.state is None and free):
+            if name not in allowed:
                 raise checks.refused(f"{self.made.__name__} has no {name!r}")
         known = names.keys() - set(self.forgotten)
         made = self.made(**{k: v for k, v in stored.items() if k in known})
         vars(made).update(rest)
+        checks.columns(made)
         self.check(made)
         return made
 
@@ -197,55 +182,30 @@ MODELS = {
     ),
     **_named("preprocessing", (column_readers.DateParts, column_readers.Numbers)),
     **_named("preprocessing", (column_readers.Texts,)),
-    "preprocessing.TableTransformer": Kind(TableTransformer, None, defaults=False),
 }
 """bochner's own maps and estimators, and what reads the cells of tables."""
 
+MACHINE = {
+    ColumnTransformer: ("n_jobs",),
+    TableTransformer: ("n_jobs",),
+    Pipeline: ("memory",),
+}
+"""Parameters of steps that depend on the writer's machine: its processes and files."""
+
+
+def _step(made: type) -> Kind:
+    attributes, forgotten = tuple(steps.FIELDS[made]), MACHINE.get(made, ())
+    return Kind(made, attributes, steps.check_step, forgotten, defaults=False)
+
+
 PREPROCESSING = {
-    f"sklearn.{made.__name__}": Kind(made, None, defaults=False)
-    for made in (
-        ColumnTransformer,
-        FrozenEstimator,
-        MaxAbsScaler,
-        MinMaxScaler,
-        MissingIndicator,
-        OneHotEncoder,
-        OrdinalEncoder,
-        RobustScaler,
-        StandardScaler,
-    )
-} | {
-    "sklearn.Pipeline": Kind(Pipeline, None, forgotten=("memory",), defaults=False),
-    "sklearn.SimpleImputer": Kind(
-        SimpleImputer, None, checks.mended_imputer, defaults=False
-    ),
-    "sklearn.FunctionTransformer": Kind(
-        FunctionTransformer, None, checks.passes_through, defaults=False
-    ),
-    "sklearn.make_column_selector": Kind(make_column_selector, None, defaults=False),
-    "sklearn.PowerTransformer": Kind(
-        PowerTransformer,
-        ("lambdas_", "_scaler"),
-        checks.power_transformer,
-        defaults=False,
-    ),
-    "sklearn.QuantileTransformer": Kind(
-        QuantileTransformer,
-        ("n_quantiles_", "references_", "quantiles_"),
-        checks.quantile_transformer,
-        defaults=False,
-    ),
-    "sklearn.TargetEncoder": Kind(
-        TargetEncoder,
-        (
-            *("categories_", "encodings_", "target_type_", "target_mean_", "classes_"),
-            "_infrequent_enabled",
-        ),
-        checks.target_encoder,
-        defaults=False,
-    ),
+    f"sklearn.{made.__name__}": _step(made)
+    for made in steps.FIELDS
+    if made is not TableTransformer
 }
 """What may stand before them in a Pipeline."""
+
+MODELS["preprocessing.TableTransformer"] = _step(TableTransformer)
 
 PARTS = {
     **_named(
@@ -283,15 +243,30 @@ PARTS = {
     **_named("columns", (_columns.Distance,), checks.distance),
     **_named("columns", (_columns.Function,), checks.function),
     **_named("columns", (_columns.Precomputed,), checks.precomputed),
-    **_named("sampled", (cosine.SampledCosSin, rectified.SampledReLU)),
-    **_named("sampled", (rectified.SampledSign, maxout.SampledMaxout)),
-    **_named("sampled", (argmax_code.SampledCodes, argmax_code.SampledOneHot)),
+    **_named(
+        "sampled",
+        (
+            *(cosine.SampledCosSin, rectified.SampledReLU, rectified.SampledSign),
+            *(maxout.SampledMaxout, argmax_code.SampledCodes),
+            argmax_code.SampledOneHot,
+        ),
+        checks.sampled,
+    ),
     **_named("sampled", (cosine.SampledCos,), checks.sampled_cos),
     **_named("sampled", (maxout.SampledPool,), checks.sampled_pool),
-    **_named("learned", (Recipe, Classes, Numbers, Selection, Labels)),
-    **_named("learned", (Incremental, Sums, Moments, RowSample)),
-    **_named("learned", (newton.Online, ridge.Posterior, losses.Squared)),
-    **_named("learned", (losses.SquaredHinge, losses.Logistic, losses.Multinomial)),
+    **_named("learned", (Recipe, Classes, Numbers, Selection, ridge.Posterior)),
+    **_named("learned", (Labels,), learned.labels),
+    **_named("learned", (Incremental,), learned.incremental),
+    **_named("learned", (Sums,), learned.sums),
+    **_named("learned", (Moments,), learned.moments),
+    **_named("learned", (RowSample,), learned.row_sample),
+    **_named("learned", (newton.Online,), learned.online),
+    **_named("learned", (losses.Squared,), learned.squared),
+    **_named(
+        "learned",
+        (losses.SquaredHinge, losses.Logistic, losses.Multinomial),
+        learned.loss,
+    ),
 }
 """What they are made of."""
 

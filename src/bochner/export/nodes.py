@@ -30,7 +30,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from . import draws
-from .archive import PLAIN, Archive
+from .archive import PLAIN, Allowance, Archive
 from .checks import check_csr, check_random_state, expect, refused
 from .kinds import KINDS, NAMES, PREPROCESSING
 
@@ -45,6 +45,9 @@ TYPES = (
 )
 TYPE_NAMES = {made: f"{made.__module__}.{made.__name__}" for made in TYPES}
 NAMED_TYPES = {name: made for made, name in TYPE_NAMES.items()}
+TEXT_BYTES = 1 << 20
+"""Longest text that a type may stand for: arrays of it take that much for each cell."""
+
 WAY_OUT = "Take one of these in its place."
 PLAIN_VALUES = (type(None), bool, int, float, str)
 
@@ -140,6 +143,9 @@ class Encoder:
         if name not in CSR:
             raise self._unstorable(path, f"a {name}", "Make it CSR.")
         parts = ("data", "indices", "indptr")
+        if not type(value)(value, copy=False).has_canonical_format:
+            value = value.copy()
+            value.sum_duplicates()
         nodes = [self._array(getattr(value, p), _joined(path, p)) for p in parts]
         return {"csr": nodes, "shape": [int(n) for n in value.shape], "class": name}
 
@@ -183,10 +189,18 @@ class Encoder:
 
 
 class Decoder:
-    """Nodes to values, of what is known and nothing else."""
+    """Nodes to values, of what is known and nothing else.
 
-    def __init__(self, archive: Archive) -> None:
+    Parameters
+    ----------
+    archive : Archive
+    allowance : Allowance, optional
+        What maps that are drawn from seeds may take.
+    """
+
+    def __init__(self, archive: Archive, allowance: Allowance | None = None) -> None:
         self._archive = archive
+        self._allowance = Allowance() if allowance is None else allowance
 
     def value(self, node: Any) -> Any:
         if type(node) in PLAIN_VALUES:
@@ -223,19 +237,24 @@ class Decoder:
         return self._archive.array(node["array"])
 
     def _objects(self, node: Any) -> np.ndarray:
-        values = self._list(node["objects"])
-        fits = math.prod(node["shape"]) == len(values)
+        values, shape = self._list(node["objects"]), self._list(node["shape"])
+        counts = all(type(n) is int and 0 <= n <= len(values) for n in shape)
+        fits = counts and math.prod(shape) == len(values)
         expect(fits, "objects do not fit their shape")
         flat = np.empty(len(values), dtype=object)
-        flat[:] = values
-        return flat.reshape(node["shape"])
+        for place, value in enumerate(values):  # a list of lists stays a list
+            flat[place] = value
+        return flat.reshape(shape)
 
     def _csr(self, node: Any) -> Any:
         data, indices, indptr = self._list(node["csr"])
         n, m = node["shape"]
         check_csr(data, indices, indptr, n, m)
         made = CSR[node["class"]]
-        return made((data, indices, indptr), shape=(n, m), copy=False)
+        # SciPy and scikit-learn sort such parts in place: no other array may change
+        matrix = made((data, indices, indptr), shape=(n, m), copy=True)
+        matrix.has_canonical_format = True  # as `check_csr` has seen
+        return matrix
 
     def _number(self, node: Any) -> Any:
         number = self.value(node["number"])
@@ -247,6 +266,8 @@ class Decoder:
     def _dtype(self, node: Any) -> np.dtype:
         dtype = np.dtype(str(node["dtype"]))
         expect(dtype.kind in PLAIN + "O", "a type is not plain")
+        fits = dtype.itemsize <= TEXT_BYTES
+        expect(fits, f"a type takes {dtype.itemsize} bytes for each value")
         return dtype
 
     def _type(self, node: Any) -> type:
@@ -269,7 +290,7 @@ class Decoder:
         if "drawn" in node:
             told = {key: self.value(value) for key, value in node["drawn"].items()}
             expect(told.keys() == {"bytes", "dtype", "seen"}, "a seed is not told")
-            stored = draws.with_drawn(KINDS[name], name, stored, told)
+            stored = draws.with_drawn(KINDS[name], name, stored, told, self._allowance)
         return KINDS[name].make(stored)
 
     _TAGGED: ClassVar = {

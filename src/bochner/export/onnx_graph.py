@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from .._core.memory import readable
 from .._core.ops import Ops
 from .._core.version import __version__
-from ..engines.memory import readable
 
 OPSET = 18
 """Operators of ONNX 1.13 and later; onnxruntime has them since 1.14."""

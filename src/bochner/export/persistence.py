@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sklearn
 
@@ -10,6 +10,9 @@ from .._core.atomic_files import checked_path, new_file
 from .._core.version import __version__
 from ..features.transformer import check_fitted
 from .archive import Archive, FileError, write_archive
+
+if TYPE_CHECKING:
+    from .archive import Allowance
 
 FORMAT = 1
 """Raised when files change so that older versions cannot read them."""
@@ -66,17 +69,21 @@ def save(model: Any, path: Any, *, seeds: bool = False) -> None:
         write_archive(file, document, encoder.arrays)
 
 
-def load(path: Any) -> Any:
+def load(path: Any, *, memory: int | str | None = None) -> Any:
     """Read a model that `save` has written.
 
-    Nothing in a file is run, and nothing larger than what it declares is made; a file
-    that is damaged, or holds what this version does not know, raises `FileError`, a
+    Nothing in a file is run. A file that is damaged, that holds what this version does
+    not know, or that asks for more memory than allowed, raises `FileError`, a
     `ValueError`.
 
     Parameters
     ----------
     path : path
         `~` is your home folder.
+    memory : None, int or str
+        Memory that loading may take in addition to the arrays in the file, in bytes or
+        as "8 GiB": for drawing maps from seeds, and for the objects of a model. None
+        is 2 GiB, or a quarter of the machine's memory where that is less.
 
     Returns
     -------
@@ -95,10 +102,12 @@ def load(path: Any) -> Any:
     >>> bool((again.transform([[0.5]]) == model.transform([[0.5]])).all())
     True
     """
-    name = str(checked_path("load", path))
+    from .archive import Allowance  # imports a part of the library that is heavy
+
+    name, allowance = str(checked_path("load", path)), Allowance(memory)
     try:
-        with open(name, "rb") as file, Archive(file) as archive:
-            return _read(archive)
+        with open(name, "rb") as file, Archive(file, allowance.spend) as archive:
+            return _read(archive, allowance)
     except FileError as error:
         raise FileError(
             f"load: {name!r} cannot be read: {error}. Nothing of it was used."
@@ -108,7 +117,7 @@ def load(path: Any) -> Any:
         raise type(error)(error.errno, message) from error
 
 
-def _read(archive: Archive) -> Any:
+def _read(archive: Archive, allowance: Allowance) -> Any:
     from .kinds import is_model  # heavy to import
     from .nodes import Decoder
 
@@ -128,7 +137,7 @@ def _read(archive: Archive) -> Any:
     if unknown:
         raise FileError(f"{unknown[0]!r} is nothing that this version knows")
     try:
-        model = Decoder(archive).value(document["model"])
+        model = Decoder(archive, allowance).value(document["model"])
     except Exception as error:
         by = f"written by bochner {writer}, read by {__version__}"
         reason = str(error) or type(error).__name__

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from .._core.ops import Ops, Tensor
 from .._core.parallel import Step, block_rows, for_row_blocks
-from .._core.validation import read_only
+from .._core.validation import check_storage, check_unmasked, read_only
 from ..kernels.distances import lengths
 from ..nonlinearities._maxout import equal_codes
 from ..nonlinearities.base import SampledNonlinearity, TracedRows
@@ -260,6 +260,7 @@ def all_finite(X: Any) -> bool:
 
 def floating_rows(X: Any, n_in: int) -> Any:
     """Rows that blocks may take on trust; whole numbers become float64."""
+    check_unmasked("X", X)
     X = X if sparse.issparse(X) else np.asarray(X)
     X = X.astype(np.float64) if X.dtype.kind in "biu" else X
     check_all_rows(X, n_in)
@@ -269,11 +270,4 @@ def floating_rows(X: Any, n_in: int) -> Any:
 def check_all_rows(X: Any, n_in: int) -> None:
     """What blocks take on trust: their form, and that CSR indices stay inside."""
     check_input(X, n_in)
-    if sparse.issparse(X) and X.nnz:
-        unsigned = X.indices.view(f"u{X.indices.itemsize}")  # negative ones are large
-        if unsigned.max() >= n_in:
-            worst = X.indices[unsigned.argmax()]
-            raise ValueError(
-                f"CSR rows of {n_in} features must have column indices from 0 to "
-                f"{n_in - 1}; got {worst}."
-            )
+    check_storage(X)

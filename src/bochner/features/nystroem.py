@@ -16,7 +16,7 @@ from .._core.parallel import Step, block_rows, for_row_blocks
 from .._core.random import as_stream
 from .._core.remote_rows import LazyRows
 from .._core.rollback import restores_on_error
-from .._core.validation import check_count, check_option, check_rows
+from .._core.validation import check_count, check_option, check_rows, check_unmasked
 from ..kernels.base import Kernel
 from ..kernels.shift_invariant import Gaussian
 from .feature_map import floating_rows, rows_of
@@ -197,6 +197,7 @@ class Nystroem(KernelTransformer):
 
     def _choose(self, X: Any, y: Any, weight: Any) -> tuple[Any, np.ndarray | None]:
         check_option("Nystroem", "landmarks", self.landmarks, tuple(LANDMARKS))
+        check_unmasked("y", y)
         lazy = X if isinstance(X, LazyRows) else None
         places = None
         if lazy is not None and self.landmarks == "margin":  # it scores every row
@@ -229,7 +230,8 @@ class Nystroem(KernelTransformer):
                 f"Nystroem: landmarks must be one of {names}, or an array of rows of "
                 f"{X.shape[1]} features; got {self.landmarks!r}."
             )
-        rows = check_rows(self.landmarks, "Nystroem (landmarks)").astype(X.dtype)
+        rows = check_rows(self.landmarks, "Nystroem (landmarks)", "landmarks")
+        rows = rows.astype(X.dtype)
         if rows.shape[1] != X.shape[1]:
             raise ValueError(
                 f"Nystroem: landmarks have {rows.shape[1]} features and X has "

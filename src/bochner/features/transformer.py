@@ -28,7 +28,14 @@ from .._core.remote_rows import (
     over_chunks,
 )
 from .._core.spread import warn_of_resolution
-from .._core.validation import FLOAT_NAMES, FLOATS, check_choice, check_weight
+from .._core.validation import (
+    FLOAT_NAMES,
+    FLOATS,
+    check_choice,
+    check_storage,
+    check_unmasked,
+    check_weight,
+)
 from ..kernels import KERNELS
 from ..kernels.base import Kernel
 from ..nonlinearities.base import Nonlinearity
@@ -49,6 +56,8 @@ def checked_rows(
         "ensure_all_finite": False,  # all cores look, below
         **given,
     }
+    check_unmasked("y", y)
+    X = _checked_storage(X)
     if not reset:
         X = in_order(owner, X)
     rows = X.X if isinstance(X, NamedRows) else X
@@ -67,6 +76,12 @@ def checked_rows(
     if reset:
         warn_of_resolution(rows)
     return out
+
+
+def _checked_storage(X: Any) -> Any:
+    if isinstance(X, NamedRows):
+        return NamedRows(check_storage(X.X), X.names)
+    return check_storage(X)
 
 
 def _not_finite(owner: Any, X: Any) -> ValueError:

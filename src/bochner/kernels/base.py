@@ -66,7 +66,7 @@ class Kernel(BaseEstimator):
         memory of the result, two float64 copies of the inputs and one block.
         """
         X = check_rows(X, type(self).__name__)
-        others = X if Y is None else check_rows(Y, type(self).__name__)
+        others = X if Y is None else check_rows(Y, type(self).__name__, "Y")
         if X.shape[1] != others.shape[1]:
             raise ValueError(
                 f"{type(self).__name__}: X has {X.shape[1]} features and Y has "

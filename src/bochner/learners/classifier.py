@@ -44,12 +44,14 @@ from .preparation import (
     Training,
     canonical,
     check_alone,
+    check_class_memory,
     default_size,
     first_look,
     fit_transformer,
     gathered,
     given_features,
     is_automatic,
+    kept_map,
     lazy_source,
     missing_target,
     predicted,
@@ -197,6 +199,7 @@ class KernelClassifier(AccuracyMixin, BaseEstimator):
         """
         self._check()
         source, first = self._source(X, y, sample_weight)
+        check_class_memory(self, len(self.classes_), first)
         if self.calibrate:
             check_in_memory(source)
         keep = self.warm_start and self._continues(first)
@@ -204,7 +207,7 @@ class KernelClassifier(AccuracyMixin, BaseEstimator):
         if keep:
             transformer = self.features_
         else:
-            found = checkpoint.once("map", lambda: self._fitted_map(first))
+            found = kept_map(self, checkpoint, lambda: self._fitted_map(first))
             transformer, self._found_alpha = found
         parts = training(self, source, transformer, first, checkpoint=checkpoint)
         self._set(parts, self._learn(parts, self._start if keep else None))
@@ -442,6 +445,7 @@ class KernelClassifier(AccuracyMixin, BaseEstimator):
         classes = self.classes_ if classes is None else classes
         self._set_labels(Labels.named(classes, self.class_weight))
         block = self._labels.block(X, y, weight)
+        check_class_memory(self, len(self.classes_), block)
         self._map, self._found_alpha = self._fitted_map(block)
         how = self.fit_intercept, self.gram, self._labels
         return Incremental(name, self._loss, self._penalty, *how)

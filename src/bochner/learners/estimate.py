@@ -10,11 +10,11 @@ from sklearn.base import TransformerMixin, is_classifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
+from .._core.memory import budget, machine_bytes, readable
 from .._core.validation import check_count, check_option, check_positive
 from ..compression.jl import JL
 from ..data.stream import BLOCK_BYTES
 from ..engines.local import IN_MEMORY, PASSING_BYTES
-from ..engines.memory import budget, machine_bytes, readable
 from ..features.compact.compact_map import CompactMap
 from ..features.nystroem import Nystroem
 from ..features.random_features import RandomFeatures, RandomProjection

@@ -36,6 +36,7 @@ from .preparation import (
     gathered,
     given_features,
     is_automatic,
+    kept_map,
     lazy_source,
     moment_bytes,
     predicted,
@@ -142,8 +143,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self._moments: Moments | None = None
         checkpoint = checkpoint_of(self, first if isinstance(X, Blocks) else None)
         y = first.y if isinstance(X, Blocks) else y
-        features = checkpoint.once(
-            "map", lambda: self._fitted_map(first.X, y, first.weight)
+        features = kept_map(
+            self, checkpoint, lambda: self._fitted_map(first.X, y, first.weight)
         )
         parts = training(self, source, features, first, _bytes, checkpoint)
         if _are_few(source, parts.raw.n_columns, self.n_components):

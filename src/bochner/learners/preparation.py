@@ -15,6 +15,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
+from .._core.memory import budget, machine_bytes, readable
 from .._core.progress import reporter, silent
 from .._core.random import Stream, as_stream
 from .._core.remote_rows import LazyRows, counted_places, is_lazy
@@ -23,13 +24,13 @@ from .._core.validation import check_count, did_you_mean
 from ..data.stream import Blocks
 from ..engines.checkpoint import Checkpoint
 from ..engines.local import (
+    CHUNK_BYTES,
     PASSING_BYTES,
     FeatureRows,
     RawFeatures,
     feature_rows,
     raw_features,
 )
-from ..engines.memory import budget, readable
 from ..engines.sources import ArraySource, Block, Source, validated
 from ..features.landmarks import SORTED_ROWS, distinct
 from ..features.transformer import RowTransformer, set_columns
@@ -208,6 +209,43 @@ def training(
     report = reporter(owner) if hasattr(owner, "verbose") else silent
     rows = feature_rows(source, raw, left, report, checkpoint)
     return Training(transformer, raw, rows, source, checkpoint)
+
+
+def kept_map(owner: Any, checkpoint: Checkpoint, fit: Callable[[], Any]) -> Any:
+    """What an earlier process has fitted on the first block, or what `fit` gives."""
+    if isinstance(owner.features, FrozenEstimator):  # the user keeps it
+        return fit()
+    return checkpoint.once("map", fit)
+
+
+def check_class_memory(owner: Any, n_classes: int, first: Block) -> None:
+    """Refuse more classes than there is memory for, before any work.
+
+    The least that a fit takes for K classes: coefficients and their derivatives (M, K),
+    codes of a chunk of rows (b, K), and but for "squared" the curvature (n, K), which
+    counts as data where a budget is given. Rows of a Dask collection are elsewhere.
+    """
+    if n_classes == 2:
+        return
+    size = first.X.dtype.itemsize
+    n = 0 if isinstance(first.X, LazyRows) else first.X.shape[0]
+    name, given = type(owner).__name__, owner.memory is not None
+    limit = budget(name, owner.memory) if given else machine_bytes()
+    n_columns = getattr(owner.features, "n_components", None)
+    if not isinstance(n_columns, int | np.integer):
+        n_columns = default_size(owner, first.X.shape[0])
+    rows = min(n, max(64, min(CHUNK_BYTES, limit) // (n_columns * size)))
+    curved = 0 if owner.loss == "squared" or given else n
+    needed = n_classes * (24 * n_columns + (8 + size) * rows + size * curved)
+    if needed > limit:
+        allowed = f"memory={owner.memory!r} allows" if given else "this machine has"
+        raise ValueError(
+            f"{name}: y has {n_classes:,} classes, which take at least "
+            f"{readable(needed)} with about {n_columns:,} features, and {allowed} "
+            f"{readable(limit)}. Group rare classes, use fewer features, learn from "
+            "blocks of fewer rows with loss='squared', or check that y holds labels "
+            "and not numbers (KernelRegressor)."
+        )
 
 
 def default_size(owner: Any, n: int) -> int:

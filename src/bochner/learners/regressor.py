@@ -39,6 +39,7 @@ from .preparation import (
     gathered,
     given_features,
     is_automatic,
+    kept_map,
     lazy_source,
     missing_target,
     predicted,
@@ -178,7 +179,7 @@ class KernelRegressor(MultiOutputMixin, R2Mixin, BaseEstimator):
         self._check()
         source, first = self._source(X, y, sample_weight)
         checkpoint = checkpoint_of(self, first if isinstance(X, Blocks) else None)
-        transformer = checkpoint.once("map", lambda: self._fitted_map(first))
+        transformer = kept_map(self, checkpoint, lambda: self._fitted_map(first))
         parts = training(self, source, transformer, first, checkpoint=checkpoint)
         self._set(parts, self._learn(parts))
         self._incremental: Any = None

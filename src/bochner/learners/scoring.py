@@ -18,6 +18,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.utils import check_array, column_or_1d
 
 from .._core.remote_rows import is_lazy
+from .._core.validation import check_unmasked
 from ..data.stream import Blocks, Item
 from ..engines.sources import validated
 from .preparation import check_alone, missing_target
@@ -122,6 +123,8 @@ class StreamedScore:
         -------
         float
         """
+        check_unmasked("y", y)
+        check_unmasked("sample_weight", sample_weight)
         if isinstance(X, Blocks):
             check_alone(self, y, sample_weight)
             total = self._sums()
@@ -166,6 +169,7 @@ def _block_sums(owner: Any, item: Item) -> Any:
     def sums(X: Any, y: Any, weight: Any) -> Any:
         if y is None:
             raise missing_target(owner)
+        check_unmasked("y", y)
         predicted = np.asarray(owner.predict(X))
         w = _checked_weight(type(owner).__name__, weight, len(predicted))
         if len(y) != len(predicted):
@@ -182,6 +186,7 @@ def _checked_weight(owner: str, weight: Any, n: int) -> np.ndarray:
     """Weights of a block, which may all be zero; one each if none were given."""
     if weight is None:
         return np.ones(n)
+    check_unmasked("sample_weight", weight)
     w = np.asarray(weight, dtype=np.float64)
     if w.shape != (n,) or not np.isfinite(w).all() or w.min(initial=0) < 0:
         raise ValueError(

@@ -15,7 +15,7 @@ from ..engines.checkpoint import Checkpoint
 from ..engines.local import FeatureRows, RawFeatures
 from ..solvers.losses import Loss
 from ..solvers.moments import Moments
-from ..solvers.newton import Online, newton
+from ..solvers.newton import Online, State, newton
 from ..solvers.preconditioner import (
     FACTORED_COLUMNS,
     SAMPLE,
@@ -24,11 +24,13 @@ from ..solvers.preconditioner import (
 )
 from ..solvers.ridge import RidgePath
 from ..solvers.rows import FEW_ROWS, ROWS, Chunk, Rows, RowSample, mixed
+from .automatic.leave_one_out import not_finite
 from .automatic.penalty import select_alpha
 from .labels import Labels
 
-SMALL = 10_000_000
-"""Feature values (rows × columns) up to which problems are solved to SMALL_TOL."""
+SMALL = 500_000
+"""Feature values (rows × columns) up to which problems are solved to SMALL_TOL: there
+Newton's directions are exact, and the last digits take a step or two."""
 
 SMALL_TOL = {"float64": 1e-18, "float32": 1e-7}
 """Gain in the objective, relative; coefficients are then good to about its root."""
@@ -105,6 +107,8 @@ def solve_ridge(
 ) -> Linear:
     """Least squares from sums; α by exact leave-one-out unless fixed."""
     fixed, candidates = check_alpha(owner, alpha)
+    if not np.isfinite(np.trace(sums.moments.ff)):
+        raise not_finite()
     path = RidgePath(sums.moments, intercept, size)
     if fixed is None:
         fixed = path.best(sums.sample, candidates)
@@ -159,7 +163,7 @@ def solve_newton(
         report(f"penalty: α = {fixed:g} by validation")
     P = preconditioner(loss, rows, fixed, size)
     control: Any = {"max_iter": max_iter, "report": report, "precondition": P}
-    resumed = checkpoint.get("newton")
+    resumed = _resumed(checkpoint, (size, n_outputs))
     if start is None:
         start = np.zeros((size, n_outputs))
         if resumed is None:
@@ -184,6 +188,14 @@ def solve_newton(
     m = raw.n_columns
     constant = found.B[m:].sum(axis=0) + loss.origin
     return Linear(found.B[:m], constant, fixed, found.n_iter)
+
+
+def _resumed(checkpoint: Checkpoint, shape: tuple[int, int]) -> State | None:
+    """Where an earlier process has left off, with coefficients of this shape."""
+    found = checkpoint.get("newton")
+    if found is not None and found.B.shape != shape:
+        raise checkpoint.refused("its coefficients do not fit the features")
+    return found
 
 
 def _start(

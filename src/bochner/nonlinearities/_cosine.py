@@ -13,7 +13,7 @@ import numpy as np
 from numba import types
 from numba.extending import intrinsic, overload
 
-from .._core.compiled import compiled
+from .._core._compiled import compiled
 
 TURNS = 1 / (2 * np.pi)
 TURNS_TAIL = -9.839338337591243e-18  # 1/2π − TURNS, beyond float64

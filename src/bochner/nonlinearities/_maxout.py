@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._core.compiled import compiled
+from .._core._compiled import compiled
 
 BYTE_RUN = 128
 """Codes compared at a time: their count fits a byte, the narrowest lane."""

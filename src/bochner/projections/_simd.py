@@ -19,7 +19,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, models, overload, register_model
 
-from .._core.compiled import compiled
+from .._core._compiled import compiled
 
 LANES = 8
 INDEX = ir.IntType(32)

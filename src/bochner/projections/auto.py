@@ -68,6 +68,11 @@ class Auto(Projection):
         chosen = _chosen(n_in, law, n_out, self.n_maps, filled)
         return chosen.cost(n_out, n_in, law, filled)
 
+    def drawing_numbers(self, n_out: int, n_in: int, law: Law | None = None) -> float:
+        law = Normal(1.0) if law is None else law
+        chosen = _chosen(n_in, law, n_out, self.n_maps, None)
+        return chosen.drawing_numbers(n_out, n_in, law)
+
     def _sample(self, law: Law, n_out: int, n_in: int, rng: Stream) -> LinearMap:
         rows = np.empty((0, n_in))
         return self._choice(rows, law, n_out).sample(law, n_out, n_in, rng)

@@ -129,6 +129,11 @@ class Compressive(Projection):
         second = self._second().cost(n_out, p, law)
         return Cost(first.flops + second.flops, first.numbers + second.numbers)
 
+    def drawing_numbers(self, n_out: int, n_in: int, law: Law | None = None) -> float:
+        p = self.measurements(n_in)
+        first = Orthoprojector(self.ensemble).drawing_numbers(p, n_in)
+        return first + self._second().drawing_numbers(n_out, p, law)
+
     def lacking(self, law: Law) -> list[str]:
         """What either stage needs."""
         return [*super().lacking(law), *self._second().lacking(law)]

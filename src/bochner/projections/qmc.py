@@ -17,6 +17,21 @@ MARGIN = 2.0**-53
 """Points are kept this far from 0 and 1, where quantiles are infinite."""
 
 
+SOBOL_NUMBERS = 1 << 8
+"""Numbers that SciPy keeps for each coordinate of Sobol points: direction numbers."""
+
+
+def _halton_numbers(d: int) -> float:
+    """An upper bound on SciPy's tables of d Halton coordinates.
+
+    Coordinate i has ⌈54/log₂ p⌉ − 1 permutations of its base p, the i-th prime. The
+    bases are at most k (ln k + ln ln k), k = max(d, 6), and half as large on average.
+    """
+    k = max(d, 6)
+    largest = k * (np.log(k) + np.log(np.log(k)))
+    return 0.6 * d * largest * np.ceil(54 / np.log2(largest)) + 1000
+
+
 class QMC(Projection):
     """Frequencies ω_t = F⁻¹(u_t) of a scrambled low-discrepancy sequence u_t.
 
@@ -57,6 +72,15 @@ class QMC(Projection):
             "QMC: points of low-discrepancy sequences depend on each other, so the "
             "largest of several is not that of independent ones, however many units "
             "there are; use projection='dense' or 'sorf'."
+        )
+
+    def drawing_numbers(self, n_out: int, n_in: int, law: Law | None = None) -> float:
+        n_coordinates = n_in + 1  # a scale mixture takes one more
+        if self.sequence == "sobol":
+            points = n_coordinates * (1 << (n_out - 1).bit_length())
+            return 4 * points + SOBOL_NUMBERS * n_coordinates
+        return super().drawing_numbers(n_out, n_in, law) + _halton_numbers(
+            n_coordinates
         )
 
     def _sample(self, law: Law, n_out: int, n_in: int, rng: Stream) -> Matrix:

@@ -148,6 +148,7 @@ class SingleEntry(LinearMap):
 def sparse_matrix(W: Any) -> SparseMatrix | SingleEntry:
     """The map of a SciPy sparse matrix W, (n_out, n_in), in the form that suits it."""
     W = sparse.csr_matrix(W)
+    W.sort_indices()  # products of matrices leave rows in any order
     by_input = sparse.csr_matrix(W.T)
     entries = np.diff(by_input.indptr)
     if entries.max(initial=0) > 1:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..._core.validation import did_you_mean
-from ..read_errors import named
+from ..read_errors import check_plain, check_text, named
 from ..stream import Blocks, Item
 from ..tables import PACKED, FramePlan, Plan, Reading, kinds_of, plan_rows
 from . import csv as csv_files
@@ -41,11 +41,14 @@ TABLES = {
 
 OPTIONS = {
     "parquet": ("target", "weight", "columns", "hashed", "frames"),
-    "csv": ("target", "weight", "columns", "hashed", "frames", "names", "delimiter"),
-    "tsv": ("target", "weight", "columns", "hashed", "frames", "names"),
-    "svmlight": ("n_features",),
+    "csv": (
+        *("target", "weight", "columns", "hashed", "frames", "names", "delimiter"),
+        "limit",
+    ),
+    "tsv": ("target", "weight", "columns", "hashed", "frames", "names", "limit"),
+    "svmlight": ("n_features", "limit"),
     "npy": ("target", "weight"),
-    "npz": ("target", "weight"),
+    "npz": ("target", "weight", "limit"),
 }
 """Arguments of `blocks` that serve each format."""
 
@@ -90,6 +93,7 @@ def frame_blocks(frame: Any, reading: Reading) -> Blocks:
     _check_arrow("columns of frames")
     import pyarrow as pa
 
+    check_text(getattr(frame, "columns", ()) if hasattr(frame, "dtypes") else ())
     if isinstance(frame, pa.Table):
         table = frame
     elif hasattr(frame, "to_arrow"):
@@ -140,6 +144,8 @@ def _paths(source: Any) -> list[Path]:
         if not inside:
             what = "file of a known format in" if path.is_dir() else "file"
             raise FileNotFoundError(f"blocks: there is no {what} {str(given)!r}.")
+        for each in inside:
+            check_plain(each)
         found += inside
     return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -46,7 +47,10 @@ def _opened(path: Path) -> Any:
     from pyarrow import parquet
 
     try:
-        return parquet.ParquetFile(path)
+        found = parquet.ParquetFile(pa.OSFile(os.fsencode(path)))
+        if found.metadata.num_rows < 0:
+            raise pa.ArrowInvalid(f"it declares {found.metadata.num_rows} rows")
+        return found
     except (OSError, pa.ArrowException) as error:
         raise ValueError(
             f"blocks: {path.name} is not a Parquet file, or its end is missing "

@@ -10,12 +10,23 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from ..read_errors import ReadError, named
+import numpy as np
+
+from ..read_errors import ReadError, named, shown, too_long
 from ..stream import BLOCK_BYTES, ROWS, Item
 from ..tables import Reading, text_bytes
 
-SEEN_LINES = 1000
-"""Lines whose length tells how many there are in all."""
+SEEN_BYTES = 1 << 20
+"""Bytes whose lines tell how many there are in all."""
+
+LINE_BYTES = 1 << 22
+"""Bytes of the longest line, where no other limit is given."""
+
+EXACT = 2**53
+"""Whole numbers up to here are floats, too."""
+
+DIGITS = 300
+"""Digits of a float, at most."""
 
 OPEN: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open}
 
@@ -23,8 +34,9 @@ OPEN: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open}
 def about_rows(path: Path) -> int:
     """Lines there are, about: from the length of the first."""
     with _opened(path) as file:
-        lines = list(islice(file, SEEN_LINES))
-    return round(text_bytes(path) * len(lines) / max(1, sum(map(len, lines))))
+        seen = file.read(SEEN_BYTES)
+    size = max(text_bytes(path), len(seen))
+    return round(seen.count(b"\n") * size / max(len(seen), 1))
 
 
 class Reader:
@@ -37,6 +49,7 @@ class Reader:
     def __init__(self, paths: list[Path], reading: Reading) -> None:
         self._paths, self._rows = paths, reading.rows
         self._n_features, self._first = reading.n_features, 1
+        self._limit = reading.limit or LINE_BYTES
 
     def items(self) -> Iterator[Item]:
         """All rows of all files."""
@@ -49,8 +62,10 @@ class Reader:
     def _items(self, path: Path) -> Iterator[Item]:
         start = 0
         with _opened(path) as file:
-            while lines := _lines(file, self._rows):
+            kept = _kept_lines(file, path, self._limit)
+            while lines := _some(kept, self._rows):
                 X, y = _parsed(lines, path, start)
+                _check_labels(y, lines, path, start)
                 X = self._fitted(X, path, start)
                 place = f"{path.name}, rows {start + 1} to {start + len(lines)}"
                 yield Item(X, y, None, place, start)
@@ -77,7 +92,8 @@ class Reader:
         for path in self._paths:
             start = 0
             with named(path, "svmlight"), _opened(path) as file:
-                while lines := _lines(file, self._rows):
+                kept = _kept_lines(file, path, self._limit)
+                while lines := _some(kept, self._rows):
                     X, _ = _parsed(lines, path, start)
                     if X.nnz:
                         low = min(low, int(X.indices.min()))
@@ -86,9 +102,19 @@ class Reader:
         return max(1, high - low + 1), low
 
 
-def _lines(file: Any, rows: int | None) -> list[bytes]:
-    """Some lines that hold more than spaces and comments."""
-    kept = (line for line in file if line.partition(b"#")[0].strip())
+def _kept_lines(file: Any, path: Path, limit: int) -> Iterator[bytes]:
+    """Lines that hold more than spaces and comments, none too long to be read."""
+    number = 0
+    while line := file.readline(limit + 1):
+        number += 1
+        if len(line) > limit:
+            raise too_long(path, f"line {number}", limit)
+        if line.partition(b"#")[0].strip():
+            yield line
+
+
+def _some(kept: Iterator[bytes], rows: int | None) -> list[bytes]:
+    """Lines of a block."""
     if rows is not None:
         return list(islice(kept, rows))
     found, size = [], 0
@@ -98,6 +124,21 @@ def _lines(file: Any, rows: int | None) -> list[bytes]:
         if size > BLOCK_BYTES // 2:  # numbers take about twice the room of their text
             break
     return found
+
+
+def _check_labels(y: Any, lines: list[bytes], path: Path, start: int) -> None:
+    """Refuse whole numbers that floats change: two labels would become one."""
+    for i in np.flatnonzero(np.abs(y) >= EXACT):
+        label = lines[i].split(maxsplit=1)[0]
+        if not label.lstrip(b"+-").isdigit():
+            continue
+        if len(label) > DIGITS or int(label) != int(y[i]):
+            raise ReadError(
+                f", row {start + i + 1}: the label {shown(label.decode())} is beyond "
+                "2**53, and labels of svmlight are floats, which change it; give a "
+                "shorter number, or a CSV or Parquet file.",
+                path,
+            )
 
 
 def _parsed(lines: list[bytes], path: Path, start: int) -> tuple[Any, Any]:

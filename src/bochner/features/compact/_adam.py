@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..._core.compiled import compiled
+from ..._core._compiled import compiled
 
 
 @compiled(fastmath={"contract"})

@@ -11,7 +11,12 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 
 from ..._core.ops import Ops, Tensor
 from ..._core.steps import class_outputs
-from ..._core.validation import check_numeric_target, check_option, class_codes
+from ..._core.validation import (
+    check_numeric_target,
+    check_option,
+    check_unmasked,
+    class_codes,
+)
 from .losses import LOSSES, Loss, Squared
 from .training import TrainingRows
 
@@ -141,6 +146,7 @@ def read(
             f"objective={objective!r} learns from it. Give y, or take "
             "objective='kernel'."
         )
+    check_unmasked("y", y)
     targets = kind.of(y) if targets is None else targets
     codes = targets.encode(y)
     check_consistent_length(X, codes)

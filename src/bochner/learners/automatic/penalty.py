@@ -18,7 +18,7 @@ from ...solvers.losses import Loss, SquaredHinge
 from ...solvers.newton import newton
 from ...solvers.rows import mixed, scores
 from . import leave_one_out
-from .leave_one_out import PENALTIES, choose_penalty
+from .leave_one_out import PENALTIES, choose_penalty, largest_good
 
 ROWS = 2000
 FOLDS = 4
@@ -53,7 +53,7 @@ def select_alpha(
     if not used:
         return float(alphas[len(alphas) // 2])
     total = sum(_path(loss, sample, folds == fold, alphas, intercept) for fold in used)
-    return float(alphas[np.flatnonzero(total <= SLACK * np.min(total))[0]])
+    return largest_good(alphas, np.asarray(total), SLACK)
 
 
 def _coordinates(sample: KeptRows, raw: RawFeatures) -> KeptRows:

@@ -30,7 +30,7 @@ def digest_of_sources(folder: Path) -> str:
     return digest.hexdigest()
 
 
-SOURCES = digest_of_sources(Path(__file__).parent)
+SOURCES = digest_of_sources(Path(__file__).parents[1])
 
 
 def compiled(**options: Any) -> Callable[[Any], Any]:

@@ -18,8 +18,8 @@ from sklearn.utils import Bunch
 from bochner import datasets
 from bochner.compare.compare import run as fitted
 from bochner.compare.halving import all_contenders, default_sizes
-from bochner.compare.recommend import choosing, recommend
-from bochner.compare.rows import Given, prepared
+from bochner.compare.recommend import recommend, selection_split
+from bochner.compare.rows import Dataset, prepare
 from bochner.compare.task import Split, guess_bandwidth
 from bochner.methods import METHODS
 
@@ -51,14 +51,14 @@ def _beside_grid(name: str, quick: bool) -> None:
     found = recommend(data.X_train, data.y_train, methods=names)
     seconds = time.perf_counter() - start
     start = time.perf_counter()
-    whole, _ = prepared(Given(data.X_train, data.y_train), None, {}, 0)
+    whole, _ = prepare(Dataset(data.X_train, data.y_train), None, {}, 0)
     task = whole.task
     bandwidth = guess_bandwidth(whole)
     test = Split(task, data.X_train, data.y_train, data.X_test, data.y_test)
     unscaled = test
     if bandwidth.standardised:
         whole, test = whole.scaled(), test.scaled()
-    split = choosing(whole, 0)
+    split = selection_split(whole, 0)
     grid = all_contenders(
         names, default_sizes(len(whole.y_train)), bandwidth.gamma, "squared"
     )

@@ -131,7 +131,7 @@ def test_forged_data_sets_are_refused(tmp_path):
     parts = {"data": np.ones(3), "indices": np.arange(3), "indptr": [0, 3, 0, 0]}
     parts = {f"X_{name}": part for name, part in parts.items()}
     np.savez(path, X_shape=(3, 3), y=np.arange(3), **parts)
-    with pytest.raises(ValueError, match=r"bad.npz holds no CSR matrix X \("):
+    with pytest.raises(ValueError, match=r"bad.npz holds no valid CSR matrix X \("):
         datasets.read(path)
     np.savez(path, X=np.ones((3, 2)), y=np.array([1, None], dtype=object))
     with pytest.raises(ValueError, match=r"bad.npz cannot be read as npz"):

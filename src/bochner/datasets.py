@@ -1,4 +1,4 @@
-"""Data sets by name: built in, from the folder BOCHNER_DATA, or from OpenML."""
+"""Load data sets by name: built in, from the folder BOCHNER_DATA, or from OpenML."""
 
 from __future__ import annotations
 
@@ -18,33 +18,41 @@ VARIABLE = "BOCHNER_DATA"
 """The environment variable that names a folder of .npz files."""
 
 IMAGES = frozenset({"mnist", "fashion_mnist", "cifar10_20k", "orl_faces"})
-"""Sets of 8-bit pixels, which are brought to [0, 1]."""
-
-
-SPLIT = "train", "test"
+"""Data sets of 8-bit pixels, which are scaled to [0, 1]."""
 
 MISSPELT = 0.85
-"""How alike a name and a known one are where the first is taken for a mistake."""
+"""Names at least this similar to a known name are taken for misspelt ones."""
 
 OPENML = {"mnist": "mnist_784", "fashion_mnist": "Fashion-MNIST"}
-"""Names that differ on OpenML."""
+"""Names on OpenML that differ from ours."""
 
 
 def load(name: str) -> Bunch:
-    """Load a data set as training and test part.
+    """Load a data set, split into training and test rows.
 
-    "digits" is built in. Other names are looked up as ``<name>.npz`` in the folder
-    that the environment variable BOCHNER_DATA names, then on OpenML through
-    scikit-learn. Numbers become float32, 8-bit images are divided by 255, sparse data
-    stays CSR. A set without a split of its own is split 80/20 with seed 0.
+    "digits" is built in. Other names are looked up as ``<name>.npz`` in the folder that
+    the environment variable BOCHNER_DATA names, and then on OpenML through
+    scikit-learn. Features become float32, 8-bit images are divided by 255, and sparse
+    data stays CSR. A data set without a predefined split is split 80/20 with seed 0.
 
     Parameters
     ----------
     name : str
+        Name of the data set.
 
     Returns
     -------
-    Bunch with X_train, y_train, X_test, y_test
+    Bunch
+        A dictionary with the attributes X_train, y_train, X_test and y_test.
+
+    Raises
+    ------
+    ValueError
+        If there is no data set of that name, or if its file has no X and y.
+
+    See Also
+    --------
+    available : Names that load without a network.
 
     Examples
     --------
@@ -55,7 +63,7 @@ def load(name: str) -> Bunch:
     """
     if not isinstance(name, str) or not name:
         raise ValueError(
-            f"datasets.load: name must be a data set's name, got {name!r}."
+            f"datasets.load: name must be a data set's name; got {name!r}."
         )
     if name == "digits":
         return _split(*_digits())
@@ -63,17 +71,26 @@ def load(name: str) -> Bunch:
     if name in known:
         return read(Path(os.environ[VARIABLE]) / f"{name}.npz")
     hint = did_you_mean(name, known, cutoff=MISSPELT)
-    if hint:  # before OpenML is asked for a name that it is unlikely to have
+    if hint:  # a misspelt name is unlikely to exist on OpenML
         raise ValueError(
-            f"datasets.load: no data set {name!r}{hint}; data sets here are "
-            f"{', '.join(known)}. If OpenML has one of that name, fetch it by "
+            f"datasets.load: no data set {name!r}{hint}; available data sets are "
+            f"{', '.join(known)}. If OpenML has a data set of that name, use "
             f"sklearn.datasets.fetch_openml({name!r})."
         )
     return _split(*_from_openml(name))
 
 
 def available() -> list[str]:
-    """Names that load without a network, in order.
+    """Sorted names of the data sets that `load` finds without a network.
+
+    Returns
+    -------
+    list of str
+        "digits", and the names of the `.npz` files in the folder BOCHNER_DATA.
+
+    See Also
+    --------
+    load : Load one of them.
 
     Examples
     --------
@@ -90,21 +107,22 @@ def _digits() -> tuple[np.ndarray, np.ndarray]:
     from sklearn.datasets import load_digits
 
     X, y = load_digits(return_X_y=True)
-    return (X / 16).astype(np.float32), y  # 17 grey levels, to [0, 1]
+    return (X / 16).astype(np.float32), y  # 17 grey levels, scaled to [0, 1]
 
 
 def read(path: Path) -> Bunch:
-    """The data set in an `.npz` file, split 80/20 with seed 0 unless it is split."""
+    """The data set in an `.npz` file; without a split there, 80/20 with seed 0."""
     arrays = WholeArrays(path)
-    if all(_has(arrays, f"{part}_{end}") for part in "Xy" for end in SPLIT):
+    split_keys = ("X_train", "y_train", "X_test", "y_test")
+    if all(_has(arrays, key) for key in split_keys):
         return Bunch(
-            X_train=_clean(arrays, "X_train", path.stem),
+            X_train=_read_rows(arrays, "X_train", path.stem),
             y_train=arrays["y_train"],
-            X_test=_clean(arrays, "X_test", path.stem),
+            X_test=_read_rows(arrays, "X_test", path.stem),
             y_test=arrays["y_test"],
         )
     if _has(arrays, "X") and "y" in arrays:
-        return _split(_clean(arrays, "X", path.stem), arrays["y"])
+        return _split(_read_rows(arrays, "X", path.stem), arrays["y"])
     raise ValueError(
         f"datasets.load: {path.name} holds {', '.join(arrays)}; a data set needs X "
         "and y, or X_train, y_train, X_test and y_test."
@@ -115,8 +133,8 @@ def _has(arrays: Mapping[str, np.ndarray], key: str) -> bool:
     return key in arrays or f"{key}_data" in arrays
 
 
-def _clean(arrays: Mapping[str, np.ndarray], key: str, name: str) -> Any:
-    """X in float32: CSR from its parts, pixels in [0, 1], integers rescaled."""
+def _read_rows(arrays: Mapping[str, np.ndarray], key: str, name: str) -> Any:
+    """Rows as float32, from an array or the parts of a CSR matrix, and rescaled."""
     if f"{key}_data" in arrays:
         parts = [arrays[f"{key}_{part}"] for part in ("data", "indices", "indptr")]
         shape = tuple(arrays[f"{key}_shape"])
@@ -124,18 +142,18 @@ def _clean(arrays: Mapping[str, np.ndarray], key: str, name: str) -> Any:
             X = checked_sparse(sparse.csr_matrix(tuple(parts), shape=shape))
         except (ValueError, TypeError, IndexError) as error:
             raise ValueError(
-                f"datasets.load: {name}.npz holds no CSR matrix {key} ({error}); write "
-                "it again."
+                f"datasets.load: {name}.npz holds no valid CSR matrix {key} "
+                f"({error}); write the file again."
             ) from error
         return X.astype(np.float32)
-    X = _pixels(np.ascontiguousarray(arrays[key], dtype=np.float32), name)
+    X = _scale_pixels(np.ascontiguousarray(arrays[key], dtype=np.float32), name)
     if "scale" in arrays:
-        # one number, or one per channel of interleaved channels
+        # one number, or one number for each of several interleaved channels
         X *= np.resize(arrays["scale"], X.shape[1]).astype(np.float32)
     return X
 
 
-def _pixels(X: np.ndarray, name: str) -> np.ndarray:
+def _scale_pixels(X: np.ndarray, name: str) -> np.ndarray:
     return X / np.float32(255) if name in IMAGES else X
 
 
@@ -151,8 +169,8 @@ def _from_openml(name: str) -> tuple[Any, np.ndarray]:
 
     try:
         bunch = fetch_openml(OPENML.get(name, name), as_frame=False, parser="auto")
-        return _pixels(bunch.data.astype(np.float32), name), bunch.target
-    except (OSError, ValueError) as error:  # no network, no such name, no numbers
+        return _scale_pixels(bunch.data.astype(np.float32), name), bunch.target
+    except (OSError, ValueError) as error:  # no network, unknown name, or no numbers
         raise ValueError(
             f"datasets.load: no data set {name!r}"
             f"{did_you_mean(name, available())}: it is not among "

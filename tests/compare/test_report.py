@@ -1,4 +1,4 @@
-"""The report: one file, safe whatever is in the data."""
+"""The report: one HTML file, safe for any names in the data."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from comparisons import EDGES, HOSTILE, NAMES, SCRIPT, comparison
 
 
 class Tags(HTMLParser):
-    """Tags with their attributes, words, and whether every tag is closed."""
+    """Tags with their attributes, the visible words, and tags that are not closed."""
 
     VOID = frozenset({"meta", "br", "img", "input", "link"})
 
@@ -57,11 +57,11 @@ class Tags(HTMLParser):
 
 @pytest.fixture(scope="module")
 def pages() -> dict[str, Tags]:
-    return {name: Tags(report.page(found)) for name, found in EDGES.items()}
+    return {name: Tags(report.page(edge)) for name, edge in EDGES.items()}
 
 
 @pytest.mark.parametrize("name", EDGES)
-def test_page_is_whole_valid_and_loads_nothing(name, pages):
+def test_page_is_complete_and_valid_and_loads_nothing(name, pages):
     page = pages[name]
     assert not page.open, "a tag is not closed"
     links = [attrs.get(key) for _, attrs in page.tags for key in ("src", "href")]
@@ -79,17 +79,17 @@ def test_page_is_whole_valid_and_loads_nothing(name, pages):
 
 
 @pytest.mark.parametrize("name", EDGES)
-def test_figures_are_json_that_plotly_takes(name, pages):
+def test_figures_are_json_that_plotly_accepts(name, pages):
     import plotly.graph_objects
 
-    found = json.loads(pages[name].scripts[0], parse_constant=pytest.fail)
-    assert [chart["key"] for chart in found] == [c.key for c in charts(EDGES[name])]
+    figures = json.loads(pages[name].scripts[0], parse_constant=pytest.fail)
+    assert [figure["key"] for figure in figures] == [c.key for c in charts(EDGES[name])]
     assert not set("<>&\u2028\u2029") & set(pages[name].scripts[0])
-    for chart in found:
-        plotly.graph_objects.Figure(data=chart["data"], layout=chart["layout"])
+    for figure in figures:
+        plotly.graph_objects.Figure(data=figure["data"], layout=figure["layout"])
 
 
-def test_names_from_data_are_text(pages):
+def test_names_from_the_data_are_escaped(pages):
     page = pages["hostile"]
     assert len(page.scripts) == 3, "figures, plotly.js and page.js"
     assert page.words.count(HOSTILE) >= 8
@@ -97,13 +97,13 @@ def test_names_from_data_are_text(pages):
     assert "{{ 1 }}" in page.words
 
 
-def test_charts_leave_out_what_they_cannot_show():
+def test_charts_leave_out_entries_that_they_cannot_show():
     keys = {name: [chart.key for chart in charts(EDGES[name])] for name in EDGES}
     assert keys["whole"] == ["features", "fit", "error", "row"]
     assert keys["only references"] == ["fit", "row"]
     assert keys["nothing"] == []
     by_key = {chart.key: chart for chart in charts(EDGES["whole"])}
-    assert len(by_key["error"].data) == len(NAMES) - 1, "maxout has no such kernel"
+    assert len(by_key["error"].data) == len(NAMES) - 1, "maxout has no kernel error"
     assert by_key["features"].layout["yaxis"]["title"]["text"] == "accuracy,\u00a0%"
     assert by_key["features"].layout["xaxis"]["ticktext"][-1] == "4,096"
     assert len(by_key["fit"].data[0]["x"]) == len(EDGES["whole"].front())
@@ -112,17 +112,18 @@ def test_charts_leave_out_what_they_cannot_show():
 
 
 def test_no_two_contenders_look_alike():
-    found = styles(EDGES["every method"])
-    assert len(set(found.values())) == len(found) == 20
-    assert len({style.symbol for style in found.values()}) == 20
+    by_name = styles(EDGES["every method"])
+    assert len(set(by_name.values())) == len(by_name) == 20
+    assert len({style.symbol for style in by_name.values()}) == 20
 
 
-def test_finding_says_what_came_out(pages):
-    said = finding(EDGES["whole"])
-    assert said.startswith("The exact kernel scores best: accuracy 97.56\u00a0%")
-    assert "a linear model reaches 88.41\u00a0%" in said
-    assert "within 1 point of the best and takes 1.01\u00a0s to fit" in said
-    assert "the default learner reaches 97.31" in said and "ahead" not in said
+def test_finding_describes_the_result(pages):
+    sentences = finding(EDGES["whole"])
+    assert sentences.startswith("The exact kernel scores best: accuracy 97.56\u00a0%")
+    assert "a linear model reaches 88.41\u00a0%" in sentences
+    assert "within 1 point of the best and takes 1.01\u00a0s to fit" in sentences
+    assert "the default learner reaches 97.31" in sentences
+    assert "ahead" not in sentences
     assert finding(EDGES["no exact"]).startswith("The default learner scores best")
     assert finding(EDGES["one"]).startswith("rff with 256 features scores best")
     assert finding(EDGES["nothing"]) == "Nothing could be measured."
@@ -132,17 +133,17 @@ def test_finding_says_what_came_out(pages):
     assert [tile.title for tile in tiles(EDGES["one"])] == ["Best feature map"]
 
 
-def test_a_page_where_trees_are_ahead_says_so_first(pages):
-    said = finding(EDGES["trees ahead"])
-    assert said.startswith("Boosted trees score best: accuracy 99.10\u00a0%")
-    assert "Boosted trees are ahead by 1.8 points" in said
-    assert "has 99.1 % against 97.3 % on the same rows" in said
+def test_a_lead_of_trees_is_reported_first(pages):
+    sentences = finding(EDGES["trees ahead"])
+    assert sentences.startswith("Boosted trees score best: accuracy 99.10\u00a0%")
+    assert "Boosted trees are ahead by 1.8 points" in sentences
+    assert "has 99.1 % against 97.3 % on the same rows" in sentences
     assert tiles(EDGES["trees ahead"])[0].title == "Boosted trees"
     assert "The best of bochner: default learner" in pages["trees ahead"].words
     assert tiles(EDGES["whole"])[0].title == "Exact kernel"
 
 
-def test_many_classes_are_cut(pages):
+def test_only_the_first_of_many_classes_are_shown(pages):
     assert "… and 170 more" in pages["many classes"].words
     assert "class 30" not in pages["many classes"].words
     assert "Classes" not in pages["regression"].words
@@ -166,11 +167,11 @@ def test_many_classes_are_cut(pages):
         (text.spread(Spread(0.0316, 0.0026)), "0.0316 ± 0.0026"),
     ],
 )
-def test_figures_as_text(shown, expected):
+def test_formatted_figures(shown, expected):
     assert shown.replace("\u00a0", " ") == expected
 
 
-def test_write_replaces_the_whole_file(tmp_path, monkeypatch):
+def test_write_replaces_a_file_only_when_complete(tmp_path, monkeypatch):
     path = tmp_path / "report.html"
     report.write(comparison(), path)
     assert path.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
@@ -184,7 +185,7 @@ def test_write_replaces_the_whole_file(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["jinja2", "plotly.offline"])
-def test_extras_that_are_missing(name, monkeypatch):
+def test_missing_extras_are_named(name, monkeypatch):
     monkeypatch.setitem(sys.modules, name, None)
     message = r"bochner.report needs plotly and jinja2: pip install bochner\[report\]"
     with pytest.raises(ImportError, match=message):

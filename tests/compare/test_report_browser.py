@@ -1,4 +1,4 @@
-"""The report in a browser: charts, sorting, themes, phones, print, hostile names."""
+"""The report in a browser: charts, sorting, themes, phones, printing, hostile names."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ REPRODUCTION = "reproduction"
 Open = Callable[..., Any]
 
 
-def reproduced() -> Reproduction:
-    """A table with an axis, one without, and a figure, of names that are scripts."""
+def reproduction_with_scripts() -> Reproduction:
+    """A table with an axis, one without, and a figure, with scripts as names."""
     axis = Table("giga", SCRIPT, "accuracy, %", x="features")
     plain = Table("maxout", "errors", "error, %", "lower")
     cells = [Cell(axis, f"J = {J}", 90.0, J / 2, 1.0, SCRIPT, "x", J) for J in (8, 190)]
@@ -41,40 +41,40 @@ def reproduced() -> Reproduction:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    found = [os.environ.get("BOCHNER_CHROMIUM"), *map(shutil.which, BROWSERS)]
-    path = next((name for name in found if name), None)
+    paths = [os.environ.get("BOCHNER_CHROMIUM"), *map(shutil.which, BROWSERS)]
+    path = next((name for name in paths if name), None)
     if path is None:
-        pytest.skip("no Chromium: install it, or name it in BOCHNER_CHROMIUM")
+        pytest.skip("no Chromium: install it, or set BOCHNER_CHROMIUM to its path")
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as driver:
-        # containers have no sandbox of Chromium's; pages here are our own
-        opened = driver.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        yield opened
-        opened.close()
+        # Chromium's sandbox does not work in containers, and the pages are our own
+        launched = driver.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield launched
+        launched.close()
 
 
 @pytest.fixture(scope="module")
 def show(browser, tmp_path_factory) -> Iterator[Open]:
-    """Opens a comparison by its name, and notes all that goes wrong on the page."""
+    """A function that opens a comparison by name and records problems of the page."""
     folder, contexts = tmp_path_factory.mktemp("reports"), []
 
     def show(name: str, **settings: Any) -> Any:
         path = folder / f"{name}.html"
         if not path.exists() and name == REPRODUCTION:
-            reproduce.write(reproduced(), path)
+            reproduce.write(reproduction_with_scripts(), path)
         elif not path.exists():
             report.write(EDGES[name], path)
         contexts.append(browser.new_context(**{"viewport": DESKTOP} | settings))
         page = contexts[-1].new_page()
-        page.wrong = wrong = []  # words of errors and alerts, addresses that were asked
-        page.on("console", lambda message: wrong.append(message.text))
-        page.on("pageerror", lambda error: wrong.append(str(error)))
-        # without a listener for dialogs, they are dismissed and pages know nothing
-        page.add_init_script("window.alert = words => console.log('alert', words)")
-        page.on("request", lambda request: wrong.append(request.url))
+        page.problems = problems = []  # errors, alerts, and addresses that were loaded
+        page.on("console", lambda message: problems.append(message.text))
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        # dialogs without a listener are dismissed silently, so alerts are logged
+        page.add_init_script("window.alert = text => console.log('alert', text)")
+        page.on("request", lambda request: problems.append(request.url))
         page.goto(path.as_uri())
-        wrong.remove(path.as_uri())
+        problems.remove(path.as_uri())
         return page
 
     yield show
@@ -84,7 +84,7 @@ def show(browser, tmp_path_factory) -> Iterator[Open]:
 
 @pytest.fixture(scope="module")
 def opened(show) -> Any:
-    """A page that tests leave as they found it."""
+    """A page shared by tests, which restore its state."""
     return show("whole")
 
 
@@ -102,15 +102,15 @@ def background(page: Any) -> str:
 
 
 def look(page: Any) -> tuple[str, str, str]:
-    """Paper, font and the first line's colour, as charts were drawn."""
+    """Colours of the background, of the font and of the first line of a chart."""
     return tuple(page.evaluate(LOOK))
 
 
 def wait_for_look(page: Any, expected: tuple[str, str, str]) -> None:
-    """Browsers tell pages of a new theme a little later.
+    """Wait until the page has changed its theme, which browsers do with a delay.
 
-    Asked from outside: the page's policy forbids the evaluation by which
-    ``wait_for_function`` would ask again within.
+    The loop runs outside the page, because the policy of the page forbids the
+    evaluation that ``wait_for_function`` needs.
     """
     for _ in range(300):
         if look(page) == expected:
@@ -119,7 +119,7 @@ def wait_for_look(page: Any, expected: tuple[str, str, str]) -> None:
     assert look(page) == expected
 
 
-def test_charts_are_drawn_and_nothing_goes_wrong(opened):
+def test_charts_are_drawn_without_problems(opened):
     n_maps, n_all = len(NAMES) * 5, len(EDGES["whole"].entries)
     n_front = len(EDGES["whole"].front())
     expected = (n_maps, n_all + n_front, n_maps - 5, n_all)
@@ -132,28 +132,28 @@ def test_charts_are_drawn_and_nothing_goes_wrong(opened):
         "default learner",
     }
     assert opened.locator("#chart-fit .errorbar").count() > 0
-    assert opened.wrong == []
+    assert opened.problems == []
 
 
 def test_sorting_by_click_and_by_key(opened):
     fit = opened.locator("th[aria-sort]").nth(4)
     before = column(opened, 4)
     fit.locator("button").click()
-    rising = sorted(map(float, before))
-    assert list(map(float, column(opened, 4))) == rising
+    ascending = sorted(map(float, before))
+    assert list(map(float, column(opened, 4))) == ascending
     assert fit.get_attribute("aria-sort") == "ascending"
     fit.locator("button").press("Enter")
-    assert list(map(float, column(opened, 4))) == rising[::-1]
+    assert list(map(float, column(opened, 4))) == ascending[::-1]
     assert fit.get_attribute("aria-sort") == "descending"
     assert opened.locator("th[aria-sort=none]").count() == 9
     opened.locator("th[aria-sort]").nth(3).locator("button").click()
     errors = column(opened, 3)
-    assert errors[-9:] == [""] * 9, "those without a kernel error go last"
+    assert errors[-9:] == [""] * 9, "entries without a kernel error are last"
     opened.locator("th[aria-sort]").first.locator("button").press("Enter")
     assert column(opened, 0) == sorted(column(opened, 0))
 
 
-def test_hover_tells_all_about_an_entry(opened):
+def test_hover_text_holds_all_figures_of_an_entry(opened):
     last = opened.locator("#chart-fit .trace").last
     last.scroll_into_view_if_needed()
     last.locator("path.point").last.hover(force=True)
@@ -176,7 +176,7 @@ def test_chips_hide_a_method_in_all_charts(opened):
     assert [points(opened, key) for key in CHARTS] == [0] * 4
     opened.get_by_role("button", name="All", exact=True).click()
     assert [points(opened, key) for key in CHARTS] == before
-    assert opened.wrong == []
+    assert opened.problems == []
 
 
 def test_code_is_shown_under_its_row(opened):
@@ -189,10 +189,10 @@ def test_code_is_shown_under_its_row(opened):
     shown.get_by_text("Copied").wait_for()
     link.press("Enter")
     assert opened.locator(".code-row").count() == 0
-    assert opened.wrong == []
+    assert opened.problems == []
 
 
-def test_dark_screens_and_print(opened):
+def test_dark_screens_and_printing(opened):
     light = background(opened), look(opened)
     opened.emulate_media(color_scheme="dark")
     wait_for_look(opened, ("#171b22", "#e8ebf0", "#e8ebf0"))
@@ -214,7 +214,7 @@ def test_dark_screens_and_print(opened):
     opened.emulate_media(color_scheme="light", media="screen")
     wait_for_look(opened, light[1])
     assert background(opened) == light[0]
-    assert opened.wrong == []
+    assert opened.problems == []
 
 
 def test_phones_do_not_scroll_sideways(show):
@@ -224,11 +224,11 @@ def test_phones_do_not_scroll_sideways(show):
     assert 250 < box["width"] <= PHONE["width"] and box["height"] >= 300
     table = page.locator(".scroll").first
     assert table.evaluate("e => e.scrollWidth > e.clientWidth")
-    assert page.wrong == []
+    assert page.problems == []
 
 
 def test_hostile_names_are_shown_as_text(show):
-    """Beside entries whose figures are no numbers."""
+    """The same comparison has entries whose figures are not finite."""
     page = show("hostile")
     page.locator("#chart-features .scatterlayer").scroll_into_view_if_needed()
     assert HOSTILE in page.locator("h1").inner_text()
@@ -243,17 +243,17 @@ def test_hostile_names_are_shown_as_text(show):
     label.wait_for()
     assert SCRIPT in label.text_content()
     assert page.locator("img").count() == 0
-    assert page.wrong == []
+    assert page.problems == []
 
 
-def test_a_page_without_charts(show):
+def test_page_without_charts(show):
     page = show("nothing")
     assert page.locator("#entries").is_visible()
     assert page.locator(".main-svg").count() == 0
-    assert page.wrong == []
+    assert page.problems == []
 
 
-def test_without_scripts_there_is_the_table(show):
+def test_the_table_is_shown_without_javascript(show):
     page = show("whole", java_script_enabled=False)
     assert page.locator("tr.entry").count() == len(EDGES["whole"].entries)
     assert "Charts need JavaScript" in page.locator("noscript").inner_text()
@@ -262,13 +262,13 @@ def test_without_scripts_there_is_the_table(show):
 
 
 @pytest.mark.parametrize("settings", [{}, {"viewport": PHONE, "color_scheme": "dark"}])
-def test_reproductions(show, settings):
+def test_page_of_a_reproduction(show, settings):
     page = show(REPRODUCTION, **settings)
     assert page.locator(".chart .scatterlayer path.point").count() >= 5
-    said = page.locator("body").inner_text()
-    assert "missed" in said and "reached" in said and "beaten" in said
-    assert said.count(SCRIPT) >= 4  # as text: title, cell, reason, a line's name
-    assert "giga/a9a: no data" in said
+    text = page.locator("body").inner_text()
+    assert "missed" in text and "reached" in text and "beaten" in text
+    assert text.count(SCRIPT) >= 4  # title, cell, reason and name of a line
+    assert "giga/a9a: no data" in text
     width = page.evaluate("document.documentElement.scrollWidth")
     assert width <= page.viewport_size["width"]
-    assert page.wrong == []
+    assert page.problems == []

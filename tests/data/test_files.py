@@ -546,9 +546,9 @@ def test_bad_scores():
         model.score(blocks(X, target=Y, weight=np.zeros(N)))
     with pytest.raises(ValueError, match="sample_weight must be one finite number ≥ 0"):
         model.score(blocks(X, target=Y, weight=-np.ones(N)))
-    with pytest.raises(ValueError, match=r"labels in y are of type bool .*convert y"):
+    with pytest.raises(ValueError, match=r"labels in y have type bool .*convert y"):
         classifier.score(blocks(X, target=Y > 0))
-    with pytest.raises(ValueError, match=r"y has shape \(300, 2\), and predictions"):
+    with pytest.raises(ValueError, match=r"shape of the predictions.* got \(300, 2\)"):
         model.score(blocks(X, target=np.column_stack([Y, Y])))
 
 

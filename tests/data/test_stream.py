@@ -63,7 +63,7 @@ def test_budgets():
     for bad in ("much", "1.2.3 GB", True, [1]):
         with pytest.raises(ValueError, match="Owner: memory must be None, a number"):
             budget("Owner", bad)
-    with pytest.raises(ValueError, match="memory must be positive, and finite; got -1"):
+    with pytest.raises(ValueError, match="memory must be positive and finite; got -1"):
         budget("Owner", -1)
     assert readable(3 << 20) == "3 MiB" and readable(5 << 30) == "5.0 GiB"
 

@@ -188,9 +188,9 @@ def test_features_that_do_not_fit_are_made_anew(monkeypatch):
     model = KernelClassifier(methods.rff(24, random_state=0), loss="log", alpha=100.0)
     wanted = model.fit(lazy("dense"), da.from_array(LABELS)).coef_
     made = []
-    inner = execution._made_and_walked
+    inner = execution._run_on_new_features
     monkeypatch.setattr(
-        execution, "_made_and_walked", lambda *a: (made.append(1), inner(*a))[1]
+        execution, "_run_on_new_features", lambda *a: (made.append(1), inner(*a))[1]
     )
     model.set_params(memory="200 KiB").fit(lazy("dense"), da.from_array(LABELS))
     assert len(made) > 20
@@ -265,7 +265,7 @@ def test_another_version_on_a_worker(client, monkeypatch):
     ):
         model.fit(lazy("dense"), da.from_array(Y))
     # one that joins later is found by the task itself
-    making = execution.Making("0.0.1", None, None)
+    making = execution.FeatureRecipe("0.0.1", None, None)
     with pytest.raises(RuntimeError, match=r"on the Dask worker, and 0.0.1 on the cli"):
         making.block(X, Y, None, "")
 

@@ -93,11 +93,11 @@ def test_structured_maps_are_small():
 def test_what_does_not_fit_is_said():
     plan = estimate(KernelRegressor(1024), 10**9, 40)
     assert not plan.fits
-    assert "give them as bochner.blocks" in plan.advice[0]
+    assert "pass them as bochner.blocks" in plan.advice[0]
     plan = estimate(KernelRegressor(methods.rff(4096), memory="100 MiB"), 10**5, 40)
     assert not plan.fits and "use at most 1810 features" in plan.advice[0]
     plan = estimate(KernelClassifier(methods.rff(4096)), 10**7, 10)
-    assert any("made anew in every pass" in line for line in plan.advice)
+    assert any("recomputed in every pass" in line for line in plan.advice)
     plan = estimate(KernelRegressor(methods.rff(10_000)), 10**7, 10)
     assert any("at most 8192 features, which take one" in line for line in plan.advice)
     text = str(estimate(KernelRegressor(1024), 10**9, 40))
@@ -163,7 +163,7 @@ def test_pace():
 )
 def test_rows_of_features_cost_what_they_do(features, row):
     cost = map_cost(features, 10**6, 784, 784)
-    assert 0.5 * row <= cost.a_row <= 2 * row
+    assert 0.5 * row <= cost.row_flops <= 2 * row
 
 
 class Toeplitz(Projection):

@@ -1,4 +1,4 @@
-"""Memory budgets: how much a fit may take in addition to the data it is given."""
+"""Memory budgets: the memory that a fit may use in addition to its data."""
 
 from __future__ import annotations
 
@@ -10,35 +10,40 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 DEFAULT = 2 << 30
-"""Budget where none is given, at most a quarter of the memory there is."""
+"""Default budget in bytes; a quarter of the machine's memory if that is less."""
 
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+"""Bytes of a unit by its first letter; "GB" and "GiB" both mean 2³⁰ bytes."""
 
 
 def budget(owner: str, memory: Any) -> int:
-    """Bytes from None, a number of bytes, or a text such as "500 MiB" or "2GB"."""
+    """The budget in bytes, from the parameter `memory` of an estimator.
+
+    `memory` is None for the default budget, a number of bytes, or a string such as
+    "500 MiB" or "2GB".
+    """
     if memory is None:
         return min(DEFAULT, machine_bytes() // 4)
     if isinstance(memory, str):
         number = r"\s*(\d+\.?\d*|\.\d+)\s*([KMGT]?)(?:i?B)?\s*"
-        found = re.fullmatch(number, memory, re.I)
-        if found:
-            memory = float(found[1]) * UNITS[found[2].upper()]
+        match = re.fullmatch(number, memory, re.I)
+        if match:
+            memory = float(match[1]) * UNITS[match[2].upper()]
     if isinstance(memory, str | bool) or not isinstance(memory, Real):
         raise ValueError(
-            f"{owner}: memory must be None, a number of bytes or a text such as "
+            f"{owner}: memory must be None, a number of bytes or a string such as "
             f"'2 GiB'; got {memory!r}."
         )
     n_bytes = float(memory)
     if not 0 < n_bytes < float("inf"):
         raise ValueError(
-            f"{owner}: memory must be positive, and finite; got {memory!r}."
+            f"{owner}: memory must be positive and finite; got {memory!r}."
         )
     return int(n_bytes)
 
 
 def readable(n_bytes: float) -> str:
-    """A number of bytes as people say it."""
+    """A number of bytes as text, such as "1.5 GiB"."""
     for unit in ("bytes", "KiB", "MiB"):
         if n_bytes < 1024:
             return f"{n_bytes:.0f} {unit}"
@@ -47,7 +52,7 @@ def readable(n_bytes: float) -> str:
 
 
 def machine_bytes() -> int:
-    """Memory that this process may use: the machine's, or less in a container."""
+    """Memory that this process may use: that of the machine or of its container."""
     return min([_physical_bytes(), *_group_limits(Path("/"))])
 
 
@@ -59,20 +64,21 @@ def _physical_bytes() -> int:
 
 
 def _group_limits(root: Path) -> Iterator[int]:
-    """Memory limits of the control groups that this process is in, below a root folder.
+    """Memory limits of the control groups of this process, below a root folder.
 
-    Containers, systemd and batch systems limit memory by control groups. A limit of a
-    parent holds for its children, so every folder up to the mount point is read. In a
-    container the path in /proc may be the host's; then the mount point has the limit.
+    Containers, systemd and batch systems limit memory by control groups. The limit of a
+    group also holds for its children, so every folder up to the mount point is read. In
+    a container, the path in /proc may be that of the host; then the limit is at the
+    mount point.
     """
     mount = root / "sys/fs/cgroup"
     try:
         lines = (root / "proc/self/cgroup").read_text().splitlines()
-    except OSError:  # no Linux, or no /proc
+    except OSError:  # not Linux, or /proc is not mounted
         return
     for line in lines:
         _, controllers, path = line.split(":", 2)
-        if not controllers:  # version 2, which has one tree for all
+        if not controllers:  # version 2, which has one tree for all controllers
             yield from _limits_upwards(mount, path, "memory.max")
         elif "memory" in controllers.split(","):
             folder = mount / "memory"
@@ -84,7 +90,7 @@ def _limits_upwards(mount: Path, path: str, name: str) -> Iterator[int]:
     for folder in (group, *group.parents):
         try:
             text = (mount / folder / name).read_text().strip()
-        except OSError:  # a group outside the container, or the root, has no such file
+        except OSError:  # groups outside the container and the root group have no file
             continue
-        if text.isdecimal():  # version 2 has "max" where there is no limit
+        if text.isdecimal():  # version 2 writes "max" if there is no limit
             yield int(text)

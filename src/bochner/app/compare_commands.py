@@ -10,8 +10,8 @@ from typing import Annotated
 
 import typer
 
-from ..compare.compare import EXACT_ROWS, REPEATS, SIZES, compare_rows
-from ..compare.recommend import recommend_rows
+from ..compare.compare import EXACT_ROWS, REPEATS, SIZES, compare_dataset
+from ..compare.recommend import recommend_dataset
 from ..compare.recommendation import Recommendation, Trial
 from ..compare.report.page import check_installed, write
 from ..compare.results import METHOD, Comparison, Entry
@@ -73,7 +73,7 @@ def compare(
         asked = console.kinds_asked(numbers, categories, dates, drop)
         with counting(f"comparing on {Path(data).name}") as step:
             given = load_rows(data, target, asked, rows, seed)
-            result = compare_rows(
+            result = compare_dataset(
                 given,
                 methods=console.names(methods) or None,
                 sizes=console.counts("sizes", sizes) or (),
@@ -83,7 +83,7 @@ def compare(
                 exact_rows=exact_rows,
                 columns=asked,
                 progress=step,
-                found=found.append,
+                on_entry=found.append,
                 random_state=seed,
             )
         result = replace(result, command=_command())
@@ -192,7 +192,7 @@ def recommend(
         asked = console.kinds_asked(numbers, categories, dates, drop)
         with counting(f"searching on {Path(data).name}") as step:
             given = load_rows(data, target, asked, rows, seed)
-            found = recommend_rows(
+            found = recommend_dataset(
                 given,
                 within=within,
                 kernel_error=kernel_error,
@@ -204,7 +204,7 @@ def recommend(
                 loss=loss,
                 columns=asked,
                 progress=step,
-                tried=tried.append,
+                on_trial=tried.append,
                 random_state=seed,
             )
         line = _fit_command(data, target, asked, found, seed)
@@ -234,7 +234,7 @@ def _interrupted_search(tried: list[Trial]) -> str:
     """The best so far when the user breaks off, those on most rows first."""
     best = sorted(tried, key=lambda trial: (-trial.n_rows, -trial.score))
     lines = [
-        f"{trial.contender.described}, on {trial.n_rows:,} rows: {trial.score:.4f}"
+        f"{trial.contender.description}, on {trial.n_rows:,} rows: {trial.score:.4f}"
         for trial in best[:SHOWN]
     ]
     return "\n".join([f"Nothing was chosen; {len(tried)} were tried.", *lines])

@@ -15,8 +15,8 @@ from sklearn.pipeline import Pipeline
 from .._core.validation import check_count, did_you_mean
 from ..compare.contenders import Contender
 from ..compare.results import METHOD
-from ..compare.rows import has_missing, present
-from ..compare.task import CLASSIFICATION, numeric, standard_scaler, task_of
+from ..compare.rows import columns_in_frame, has_missing
+from ..compare.task import CLASSIFICATION, numeric_target, standard_scaler, task_of
 from ..data.stream import Blocks
 from ..data.table_kinds import for_table, kinds, median_filler
 from ..learners.classifier import KernelClassifier
@@ -137,7 +137,7 @@ class Learning:
         """
         steps: list[tuple[str, Any]] = []
         if hasattr(X, "columns"):
-            steps.append(("columns", for_table(X, **present(self.columns, X))))
+            steps.append(("columns", for_table(X, **columns_in_frame(self.columns, X))))
         elif any(self.columns.values()):
             raise ValueError(
                 "numbers, categories, dates and drop name columns of tables; these "
@@ -195,7 +195,7 @@ def fit(
     learning = replace(learning, checkpoint=None)  # nothing to go on with: it is short
     model = _assembled(steps, learning.estimator(task))
     say(f"fitting on {len(y):,} rows")
-    model.fit(X, numeric(np.asarray(y), task))
+    model.fit(X, numeric_target(np.asarray(y), task))
     return Fitted(model, task, len(y), False, _notes(X, steps, learning))
 
 
@@ -222,7 +222,9 @@ def _streamed(source: Blocks, learning: Learning, say: Callable[[str], None]) ->
     if encode is not None:
         stream = source.cut(ENCODED_ROWS).transformed(encode.transform)
     estimator = learning.estimator(task)
-    estimator = _learned(estimator, rows, numeric(np.asarray(y), task), stream, say)
+    estimator = _learned(
+        estimator, rows, numeric_target(np.asarray(y), task), stream, say
+    )
     return Fitted(
         _assembled(steps, estimator), task, n_rows, True, _notes(X, steps, learning)
     )

@@ -15,7 +15,7 @@ import numpy as np
 from .. import datasets
 from .._core.random import Stream
 from .._core.validation import did_you_mean
-from ..compare.rows import Given
+from ..compare.rows import Dataset
 from ..data.blocks import blocks
 from ..data.formats import TABLES, format_of, frame_kinds
 from ..data.stream import SAMPLE_ROWS, Blocks, Item, rows_at, sampled_rows, stacked
@@ -221,7 +221,7 @@ def load_rows(
     columns: dict[str, list[str]],
     limit: int | None,
     seed: int,
-) -> Given:
+) -> Dataset:
     """Rows of a file or data set, at most `limit` (None: 50,000) of them."""
     data = open_data(source, target=target, columns=columns)
     most = SAMPLE_ROWS if limit is None else limit
@@ -238,7 +238,7 @@ def load_rows(
     tests: tuple[Any, Any] = (None, None)
     if data.test is not None:
         tests = _some(data.test, most, seed)[:2]
-    return Given(X, y, *tests, name=data.name, target=target, notes=notes)
+    return Dataset(X, y, *tests, name=data.name, target=target, notes=notes)
 
 
 def _some(source: Blocks, most: int, seed: int) -> tuple[Any, Any, int]:

@@ -1,8 +1,8 @@
-"""Compare: feature maps and learners on the user's data, and what to use there.
+"""Compare feature maps and learners on the user's data, and recommend one.
 
-`compare` measures `contenders` on one `task`; `recommend` searches methods, sizes and
-bandwidths by successive `halving`; `report` shows a comparison as a page; `metrics`
-measures one feature map.
+`compare` measures `contenders` on one `task`. `recommend` searches methods, sizes and
+bandwidths by successive `halving`. `report` shows a comparison as an HTML page.
+`metrics` measures a single feature map.
 """
 
 from .compare import compare

@@ -1,4 +1,4 @@
-"""Contenders: learners on every map, the default learner, and three references."""
+"""Contenders of a comparison: feature maps, the default learner, three references."""
 
 from __future__ import annotations
 
@@ -9,14 +9,37 @@ from ..learners.classifier import KernelClassifier
 from ..learners.regressor import KernelRegressor
 from ..methods import METHODS
 from .results import DEFAULT, EXACT, LINEAR, METHOD, OURS, TREES
-from .task import CLASSIFICATION, Step, assembled, boosted_trees, learner_of, trees_code
+from .task import (
+    CLASSIFICATION,
+    Step,
+    boosted_trees,
+    learner_of,
+    model_code,
+    trees_code,
+)
 
 COSTS = [1, 10, 100]
 PENALTIES = [1, 0.1, 0.01]
+"""Candidates of C and alpha for the exact machines."""
+
+WITHOUT_BANDWIDTH = "maxout", "maxout_codes"
+"""Methods whose kernel has no γ."""
+
+CANDIDATES_PER_COMPONENT = 4
+"""Candidates drawn for every column that compressed features keep, at least."""
+
+MIN_CANDIDATES = 1000
+"""Candidates of compressed features, at least."""
+
+CODE_COLUMNS = 4
+"""One-hot columns of a unit of argmax codes."""
+
+EXACT_NAME, TREES_NAME = "exact kernel", "boosted trees"
+DEFAULT_NAME = "default learner"
 
 
 def exact_machine(task: str, gamma: float) -> Any:
-    """A support vector machine, or kernel ridge on centred targets."""
+    """A support vector machine, or kernel ridge regression on standardised targets."""
     from sklearn.compose import TransformedTargetRegressor
     from sklearn.kernel_ridge import KernelRidge
     from sklearn.model_selection import GridSearchCV, ShuffleSplit
@@ -38,7 +61,7 @@ def exact_machine(task: str, gamma: float) -> Any:
 
 
 def exact_code(task: str, gamma: float) -> tuple[list[str], str]:
-    """Imports, and Python for the same."""
+    """Import lines and the expression that build `exact_machine(task, gamma)`."""
     imports = ["from sklearn.model_selection import GridSearchCV, ShuffleSplit"]
     split = "ShuffleSplit(1, test_size=0.2, random_state=0)"
     held_out = f"cv={split}, error_score='raise'"
@@ -61,33 +84,23 @@ def exact_code(task: str, gamma: float) -> tuple[list[str], str]:
     )
 
 
-WITHOUT_BANDWIDTH = "maxout", "maxout_codes"
-"""Methods whose kernel has no γ."""
-
-CANDIDATES_PER_COMPONENT = 4
-"""Columns drawn for each that compressed features keep, at least."""
-
-CODE_COLUMNS = 4
-"""One-hot columns of a unit of argmax codes."""
-
-EXACT_NAME, TREES_NAME = "exact kernel", "boosted trees"
-DEFAULT_NAME = "default learner"
-
-
 @dataclass(frozen=True)
 class Contender:
-    """A way to learn, which is made anew for every draw.
+    """A recipe for an estimator, from which every seed builds a new one.
 
     Parameters
     ----------
     name : str
-        A method's, "default learner", "linear", "exact kernel" or "boosted trees".
+        Name of a method, "default learner", "linear", "exact kernel" or "boosted
+        trees".
     role : str
-    size : int or None
-        Columns of a method's features.
-    gamma : float or None
-    loss : str
-        Of classifiers; "squared" takes one factorisation, and the others many.
+        One of the roles in `results`.
+    size : int, default=None
+        Number of feature columns of a method; None for other roles.
+    gamma : float, default=None
+        Bandwidth of the kernel; None for contenders without one.
+    loss : {"squared", "hinge", "log"}, default="squared"
+        Loss of classifiers. "squared" needs one factorisation, the others many.
     """
 
     name: str
@@ -101,27 +114,27 @@ class Contender:
         return self.name if self.size is None else f"{self.name}, {self.size}"
 
     @property
-    def described(self) -> str:
-        """The label, with the bandwidth where there is one."""
+    def description(self) -> str:
+        """The label, followed by the bandwidth if there is one."""
         return self.label if self.gamma is None else f"{self.label}, γ {self.gamma:g}"
 
     @property
     def is_learned(self) -> bool:
-        """Whether the map is learned, and so approximates no kernel."""
+        """Whether the map is learned and therefore does not approximate a kernel."""
         return self.name.startswith("compact")
 
     @property
     def is_random(self) -> bool:
-        """Whether another seed draws another map."""
+        """Whether the contender draws a random map, which repeats average over."""
         return self.role in OURS
 
     @property
     def scales_itself(self) -> bool:
-        """Whether it chooses how to scale features, and so gets them unscaled."""
+        """Whether the contender scales features itself and receives them unscaled."""
         return self.role in (DEFAULT, TREES)
 
     def estimator(self, task: str, seed: int) -> Any:
-        """Unfitted."""
+        """The unfitted estimator."""
         if self.role == EXACT:
             assert self.gamma is not None
             return exact_machine(task, self.gamma)
@@ -134,47 +147,49 @@ class Contender:
         return KernelRegressor(self.features(task), random_state=seed)
 
     def features(self, task: str) -> Any:
-        """The unfitted map; None where the learner chooses it."""
+        """The unfitted map; None if the learner chooses the map."""
         if self.role == DEFAULT:
             return None
         if self.role == LINEAR:
             from sklearn.preprocessing import FunctionTransformer
 
             return FunctionTransformer(accept_sparse=True)
-        return METHODS[self.name](self._n_components, **self.keywords(task))
+        return METHODS[self.name](self._n_components, **self._method_arguments(task))
 
     @property
     def _n_components(self) -> int:
-        """Units of one-hot codes have several columns each, and sizes count columns."""
+        """The size in units: a unit of one-hot codes has several columns."""
         assert self.size is not None
-        columns = CODE_COLUMNS if self.name == "maxout_codes" else 1
-        return max(1, self.size // columns)
+        columns_per_unit = CODE_COLUMNS if self.name == "maxout_codes" else 1
+        return max(1, self.size // columns_per_unit)
 
-    def keywords(self, task: str) -> dict[str, Any]:
-        """Arguments of the method beside its size."""
-        found: dict[str, Any] = {}
+    def _method_arguments(self, task: str) -> dict[str, Any]:
+        """Keyword arguments of the method."""
+        arguments: dict[str, Any] = {}
         if self.gamma is not None and self.name not in WITHOUT_BANDWIDTH:
-            found["gamma"] = self.gamma
+            arguments["gamma"] = self.gamma
         if self.is_learned and task != CLASSIFICATION:
-            found["objective"] = task
+            arguments["objective"] = task
         if self.name == "maxout_codes":
-            found |= {"pool_size": CODE_COLUMNS, "output": "onehot"}
+            arguments |= {"pool_size": CODE_COLUMNS, "output": "onehot"}
         if self.name in ("giga", "frank_wolfe", "jl"):
             assert self.size is not None
-            found["n_candidates"] = max(CANDIDATES_PER_COMPONENT * self.size, 1000)
-        return found
+            arguments["n_candidates"] = max(
+                CANDIDATES_PER_COMPONENT * self.size, MIN_CANDIDATES
+            )
+        return arguments
 
-    def code(self, task: str, before: tuple[Step, ...] = (), seed: int = 0) -> str:
-        """Python that makes the model, with what stands before it."""
+    def code(self, task: str, steps: tuple[Step, ...] = (), seed: int = 0) -> str:
+        """Python code that builds the model behind the given preprocessing steps."""
         learner = learner_of(task)
         if self.role == EXACT:
             assert self.gamma is not None
-            return assembled(*exact_code(task, self.gamma), before)
+            return model_code(*exact_code(task, self.gamma), steps)
         if self.role == TREES:
-            return assembled(*trees_code(task, seed), before)
+            return model_code(*trees_code(task, seed), steps)
         if self.role == DEFAULT:
             model = f"{learner}(random_state={seed})"
-            return assembled([f"from bochner import {learner}"], model, before)
+            return model_code([f"from bochner import {learner}"], model, steps)
         if self.role == LINEAR:
             imports = [
                 "from sklearn.preprocessing import FunctionTransformer",
@@ -183,12 +198,12 @@ class Contender:
             features = "FunctionTransformer(accept_sparse=True)"
         else:
             imports = [f"from bochner import {learner}, methods"]
-            given = {"": self._n_components, **self.keywords(task)}
-            words = [f"{k}={v!r}" if k else f"{v!r}" for k, v in given.items()]
-            features = f"methods.{self.name}({', '.join(words)})"
+            keywords = self._method_arguments(task).items()
+            arguments = [str(self._n_components), *(f"{k}={v!r}" for k, v in keywords)]
+            features = f"methods.{self.name}({', '.join(arguments)})"
         loss = f", loss={self.loss!r}" if task == CLASSIFICATION else ""
         model = f"{learner}({features}{loss}, random_state={seed})"
-        return assembled(imports, model, before)
+        return model_code(imports, model, steps)
 
 
 def method_contenders(
@@ -199,16 +214,16 @@ def method_contenders(
 
 
 def default_contender() -> Contender:
-    """`KernelClassifier()` or `KernelRegressor()`, as `bochner fit` has them."""
+    """`KernelClassifier()` or `KernelRegressor()`, as `bochner fit` uses them."""
     return Contender(DEFAULT_NAME, DEFAULT, loss=KernelClassifier().loss)
 
 
 def trees_contender() -> Contender:
-    """Boosted trees of scikit-learn."""
+    """scikit-learn's boosted trees."""
     return Contender(TREES_NAME, TREES)
 
 
 def references(gamma: float, loss: str, with_exact: bool) -> list[Contender]:
-    """What is not ours, for comparison."""
+    """The linear model, the exact machine if requested, and boosted trees."""
     exact = [Contender(EXACT_NAME, EXACT, gamma=gamma)] if with_exact else []
     return [Contender("linear", LINEAR, loss=loss), *exact, trees_contender()]

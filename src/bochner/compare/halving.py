@@ -1,4 +1,4 @@
-"""Successive halving: many candidates on few rows, few candidates on many."""
+"""Successive halving: many candidates on few rows, few candidates on many rows."""
 
 from __future__ import annotations
 
@@ -9,22 +9,23 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ..learners.preparation import SIZE_FACTOR
-from .compare import kernel_error, model_bytes, run
+from .compare import Progress, contender_error, model_bytes, run
 from .contenders import WITHOUT_BANDWIDTH, Contender
-from .recommendation import NOISE_POINTS, Target, Trial
+from .recommendation import NOISE, Target, Trial
 from .results import METHOD
 from .task import Split
 
 FACTORS = 0.25, 0.5, 1.0, 2.0, 4.0
-"""Bandwidths γ tried, as multiples of what leave-one-out on 1000 rows has found."""
+"""Candidates of γ, as multiples of the choice of leave-one-out on 1000 rows."""
 
-SMALLEST, LARGEST = 64, 4096
-"""Columns of features, powers of two between these: up to about 16 √n."""
+MIN_SIZE, MAX_SIZE = 64, 4096
+"""Range of the default numbers of feature columns."""
 
-FEW = "giga", "frank_wolfe", "jl", "compact", "compact_circulant"
-MOST_OF_FEW = 1024
-"""Methods made for few columns, which take long for many."""
+SMALL_MAPS = "giga", "frank_wolfe", "jl", "compact", "compact_circulant"
+"""Methods for few columns, which take long to fit with many."""
 
+MAX_SMALL_SIZE = 1024
+"""Most columns of these methods."""
 
 FAMILIES = {
     "nystroem": "landmarks",
@@ -33,11 +34,34 @@ FAMILIES = {
     "compact": "learned",
     "compact_circulant": "learned",
 }
-"""Methods of other kinds than random features of the kernel, which all do alike."""
+"""Families of methods. All others are random features of the kernel, which score alike,
+and belong to the family "random"."""
+
+FIRST_ROWS = 1000
+"""Rows of the first rung, approximately."""
+
+GROWTH = 3
+"""Ratio of the rows of a rung to the rows of the rung before."""
+
+PROMOTED = 4
+"""One candidate in this many is promoted to the next rung."""
+
+FINALISTS = 3
+"""Candidates that are fitted on all rows. Each is of another family, because few rows
+say little about methods that profit from many."""
+
+SCOUT = "nystroem"
+"""The method that preselects bandwidths for all methods."""
+
+BANDWIDTHS_PER_METHOD = 2
+"""Bandwidths of one method that are promoted: neighbouring bandwidths score alike."""
+
+ROWS_PER_COLUMN = 4
+"""Rows of a rung for every feature column, at least: more columns would not help."""
 
 
 @dataclass(frozen=True)
-class Line:
+class Candidate:
     """A method with a bandwidth, at any of its sizes (ascending)."""
 
     method: str
@@ -53,221 +77,221 @@ class Line:
         return Contender(self.method, METHOD, size, self.gamma, self.loss)
 
     def up_to(self, size: int) -> Contender:
-        """At the largest of its sizes that is not larger than this, or the smallest."""
+        """The contender with the largest size up to `size`, or with the smallest."""
         allowed = [own for own in self.sizes if own <= size]
         return self.at(allowed[-1] if allowed else self.sizes[0])
 
 
 def default_sizes(n_rows: int) -> list[int]:
-    """Powers of two up to about 16 √n."""
-    sizes = [SMALLEST]
-    while sizes[-1] < min(LARGEST, SIZE_FACTOR * n_rows**0.5 / 2):
+    """Powers of two from 64 up to about 16 √n, at most 4096."""
+    sizes = [MIN_SIZE]
+    while sizes[-1] < min(MAX_SIZE, SIZE_FACTOR * n_rows**0.5 / 2):
         sizes.append(2 * sizes[-1])
     return sizes
 
 
-def lines(
+def candidates(
     names: Iterable[str],
     sizes: list[int],
     gamma: float,
     loss: str,
     factors: tuple[float, ...] = FACTORS,
-) -> list[Line]:
+) -> list[Candidate]:
     """Every method with every bandwidth."""
-    found = []
+    result = []
     for name in names:
-        few = [size for size in sizes if name not in FEW or size <= MOST_OF_FEW]
+        is_small = name in SMALL_MAPS
+        allowed = [size for size in sizes if not is_small or size <= MAX_SMALL_SIZE]
         for factor in (1.0,) if name in WITHOUT_BANDWIDTH else factors:
-            width = float(f"{gamma * factor:.3g}")
-            found.append(Line(name, width, tuple(few or sizes[:1]), loss))
-    return found
+            rounded = float(f"{gamma * factor:.3g}")
+            result.append(Candidate(name, rounded, tuple(allowed or sizes[:1]), loss))
+    return result
 
 
 def all_contenders(
     names: Iterable[str], sizes: list[int], gamma: float, loss: str
 ) -> list[Contender]:
-    """What a full grid would try."""
-    every = lines(names, sizes, gamma, loss)
-    return [line.at(size) for line in every for size in line.sizes]
-
-
-FIRST_ROWS = 1000
-"""Rows that every line is tried on, about."""
-
-GROWTH = 3
-"""A rung has so many times the rows of the one before."""
-
-KEPT = 4
-"""One line in so many goes on to the next rung."""
-
-FINALISTS = 3
-"""Lines that are fitted on all rows, each of another family: few rows tell little of
-how methods that learn from many will do."""
-
-SCOUT = "nystroem"
-"""The method that bandwidths are tried with first."""
-
-LINES_A_METHOD = 2
-"""Bandwidths of one method that go on: neighbours tell the same."""
-
-SIZE_SHARE = 4
-"""Columns on a rung, at most its rows over this: more would not help so few rows."""
-
-Step = Callable[[str, int, int], None]
+    """The contenders of a full grid search."""
+    every = candidates(names, sizes, gamma, loss)
+    return [candidate.at(size) for candidate in every for size in candidate.sizes]
 
 
 @dataclass
 class Search:
-    """Trials on one split, and the limits that they have to keep.
+    """Trials of candidates on one split, under the limits of a target.
 
     Parameters
     ----------
     split : Split
-        Its training rows in random order; its test rows are those for choosing.
-    more : list of Split
-        Other such cuts of the same rows: on all rows scores are means over them, as
-        few rows to choose by tell little.
+        Training rows in random order, and test rows for model selection.
+    other_splits : list of Split
+        Further random splits of the same rows. Scores on all rows are means over all
+        splits, because a few test rows say little.
     target : Target
+        Limits that the chosen model must keep.
     seed : int
-    step : callable
-        Told what is tried, how many are done and about how many there are.
-    tried : callable
-        Told every trial.
+        Seed of all maps.
+    progress : callable, optional
+        Called before every trial with its label, the number of trials done and about
+        how many there will be (0 if unknown).
+    on_trial : callable, optional
+        Called with every trial as soon as it is measured.
     """
 
     split: Split
-    more: list[Split]
+    other_splits: list[Split]
     target: Target
     seed: int
-    step: Step = lambda what, done, total: None
-    tried: Callable[[Trial], None] = lambda trial: None
+    progress: Progress = lambda what, done, total: None
+    on_trial: Callable[[Trial], None] = lambda trial: None
     trials: list[Trial] = field(default_factory=list)
-    refused: str = ""  # why the last that could not be fitted was not
+    last_error: str = ""  # reason why the last failed contender could not be fitted
 
-    def finalists(self, lines: list[Line]) -> list[Line]:
-        """The lines that are left after all rungs but the last, which has all rows."""
+    def finalists(self, candidates: list[Candidate]) -> list[Candidate]:
+        """The candidates that survive all rungs before the last, which has all rows."""
         rungs = _rungs(self.split.X_train.shape[0])
-        lines = self._scouted(lines, rungs[0])
-        total = _about(len(lines), rungs)
+        candidates = self._preselect_bandwidths(candidates, rungs[0])
+        total = _expected_trials(len(candidates), rungs)
         for n_rows in rungs:
-            if len(lines) <= FINALISTS:
+            if len(candidates) <= FINALISTS:
                 break
-            found: list[tuple[Line, Trial]] = []
-            for line in lines:
-                trial = self._trial(line.up_to(n_rows // SIZE_SHARE), n_rows, total)
+            pairs: list[tuple[Candidate, Trial]] = []
+            for candidate in candidates:
+                trial = self._rung_trial(candidate, n_rows, total)
                 if trial is not None:
-                    found.append((line, trial))
+                    pairs.append((candidate, trial))
             if n_rows == rungs[-1]:
-                return self._kept(found, FINALISTS, lambda line: line.family, 1)
-            n_kept = max(FINALISTS, len(lines) // KEPT)
-            lines = self._kept(found, n_kept, lambda line: line.method, LINES_A_METHOD)
-        return lines
+                return self._promote(pairs, FINALISTS, lambda c: c.family, 1)
+            n_promoted = max(FINALISTS, len(candidates) // PROMOTED)
+            candidates = self._promote(
+                pairs, n_promoted, lambda c: c.method, BANDWIDTHS_PER_METHOD
+            )
+        return candidates
 
-    def _scouted(self, lines: list[Line], n_rows: int) -> list[Line]:
-        """Lines of the bandwidths that do best with one method, and all of that.
+    def _preselect_bandwidths(
+        self, candidates: list[Candidate], n_rows: int
+    ) -> list[Candidate]:
+        """Candidates with the bandwidths that score best with one method, the scout.
 
-        Bandwidths are of the kernel, which most methods share. The scout comes nearest
-        to the exact kernel, as the others do with more columns.
+        A bandwidth belongs to the kernel, which most methods share. The scout comes
+        closest to the exact kernel, which the other methods approach with more columns.
+        All candidates of the scout and of methods with few bandwidths are kept.
         """
-        counts = Counter(line.method for line in lines)
-        many = [method for method, n in counts.items() if n > LINES_A_METHOD]
-        if len(many) < 2:
-            return lines
-        scout = SCOUT if SCOUT in many else many[0]
-        found = [
-            (trial, line.gamma)
-            for line in lines
-            if line.method == scout
-            and (trial := self._trial(line.up_to(n_rows // SIZE_SHARE), n_rows, None))
+        counts = Counter(candidate.method for candidate in candidates)
+        wide = [method for method, n in counts.items() if n > BANDWIDTHS_PER_METHOD]
+        if len(wide) < 2:
+            return candidates
+        scout = SCOUT if SCOUT in wide else wide[0]
+        pairs = [
+            (trial, candidate.gamma)
+            for candidate in candidates
+            if candidate.method == scout
+            and (trial := self._rung_trial(candidate, n_rows, 0))
         ]
-        found.sort(key=lambda pair: self.target.rank(pair[0]))
-        best = {gamma for _, gamma in found[:LINES_A_METHOD]}
+        pairs.sort(key=lambda pair: self.target.rank(pair[0]))
+        best = {gamma for _, gamma in pairs[:BANDWIDTHS_PER_METHOD]}
         return [
-            line
-            for line in lines
-            if line.gamma in best or line.method == scout or line.method not in many
+            candidate
+            for candidate in candidates
+            if candidate.gamma in best
+            or candidate.method == scout
+            or candidate.method not in wide
         ]
 
-    def _kept(
+    def _promote(
         self,
-        found: list[tuple[Line, Trial]],
-        n_kept: int,
-        kind: Callable[[Line], str],
-        most: int,
-    ) -> list[Line]:
-        """The best lines, cheap enough where any are, at most so many of a kind."""
-        cheap = [pair for pair in found if self.target.is_cheap_enough(pair[1])]
-        kept: list[Line] = []
-        for line, trial in sorted(
-            cheap or found, key=lambda pair: self.target.rank(pair[1])
-        ):
-            same = [other for other in kept if kind(other) == kind(line)]
-            if len(same) < most and len(kept) < n_kept:
-                kept.append(line)
-                self.trials[self.trials.index(trial)] = replace(trial, kept=True)
-        return kept
+        pairs: list[tuple[Candidate, Trial]],
+        n_promoted: int,
+        group: Callable[[Candidate], str],
+        per_group: int,
+    ) -> list[Candidate]:
+        """The best candidates, at most `per_group` of every group.
 
-    def ladder(self, line: Line) -> list[Trial]:
-        """The line on all rows, from its largest size down while that may pay."""
-        found: list[Trial] = []
-        for size in reversed(line.sizes):
-            trial = self._trial(line.at(size), self.split.X_train.shape[0], None)
+        Candidates that break the limits of time and size are left out, unless all do.
+        """
+        cheap = [pair for pair in pairs if self.target.is_cheap_enough(pair[1])]
+        promoted: list[Candidate] = []
+        for candidate, trial in sorted(
+            cheap or pairs, key=lambda pair: self.target.rank(pair[1])
+        ):
+            same = [other for other in promoted if group(other) == group(candidate)]
+            if len(same) < per_group and len(promoted) < n_promoted:
+                promoted.append(candidate)
+                self.trials[self.trials.index(trial)] = replace(trial, kept=True)
+        return promoted
+
+    def size_trials(self, candidate: Candidate) -> list[Trial]:
+        """Trials on all rows, from the largest size down while that may help."""
+        n_rows = self.split.X_train.shape[0]
+        trials: list[Trial] = []
+        for size in reversed(candidate.sizes):
+            trial = self._trial(candidate.at(size), n_rows, 0)
             if trial is None:
                 continue
-            best = max((t.score for t in found), default=trial.score)
-            found.append(trial)
-            if not self._goes_on(trial, best):
+            best = max((t.score for t in trials), default=trial.score)
+            trials.append(trial)
+            if not self._smaller_may_be_better(trial, best):
                 break
-        return found
+        return trials
 
-    def _goes_on(self, trial: Trial, best: float) -> bool:
+    def _smaller_may_be_better(self, trial: Trial, best: float) -> bool:
         """Whether a smaller size might be the better choice."""
         if not self.target.is_cheap_enough(trial):
             return True
         if self.target.kernel_error is not None:
             return self.target.is_met(trial)
         floor = self.target.floor(best) if self.target.within is not None else best
-        return trial.score >= floor - NOISE_POINTS
+        return trial.score >= floor - NOISE
 
     def trial_on(self, contender: Contender, splits: list[Split]) -> Trial | None:
-        """The mean of fits on splits; None for what is refused."""
-        self.step(contender.label, len(self.trials), 0)
-        return self._tried(contender, splits)
+        """The mean of fits on all splits; None if the contender rejects the rows."""
+        self.progress(contender.label, len(self.trials), 0)
+        return self._fit_and_record(contender, splits)
 
-    def _trial(
-        self, contender: Contender, n_rows: int, total: int | None
+    def _rung_trial(
+        self, candidate: Candidate, n_rows: int, total: int
     ) -> Trial | None:
-        """One fit, or on all rows one for every split; None for what is refused."""
+        return self._trial(candidate.up_to(n_rows // ROWS_PER_COLUMN), n_rows, total)
+
+    def _trial(self, contender: Contender, n_rows: int, total: int) -> Trial | None:
+        """The trial of a contender on the first n_rows rows; None if it fails.
+
+        A trial on all rows has a fit for every split, any other trial has one fit. A
+        trial that was made before is returned again.
+        """
         n_all = self.split.X_train.shape[0]
         n_rows = min(n_rows, n_all)
         for trial in self.trials:
             if trial.contender == contender and trial.n_rows == n_rows:
                 return trial
-        self.step(contender.label, len(self.trials), total or 0)
-        splits = [self.split, *self.more] if n_rows == n_all else [self.split]
-        return self._tried(contender, [s.first(n_rows) for s in splits])
+        self.progress(contender.label, len(self.trials), total)
+        others = self.other_splits if n_rows == n_all else []
+        splits = [split.first(n_rows) for split in (self.split, *others)]
+        return self._fit_and_record(contender, splits)
 
-    def _tried(self, contender: Contender, splits: list[Split]) -> Trial | None:
+    def _fit_and_record(
+        self, contender: Contender, splits: list[Split]
+    ) -> Trial | None:
         try:
-            trial = self._measured(contender, splits)
-        except (ValueError, TypeError, MemoryError) as reason:
-            self.refused = str(reason)
+            trial = self._measure(contender, splits)
+        except (ValueError, TypeError, MemoryError) as error:
+            self.last_error = str(error)
             return None
         self.trials.append(trial)
-        self.tried(trial)
+        self.on_trial(trial)
         return trial
 
-    def _measured(self, contender: Contender, splits: list[Split]) -> Trial:
-        """Means over splits; time and size are of the first."""
+    def _measure(self, contender: Contender, splits: list[Split]) -> Trial:
+        """The mean score over splits; error, times and size on the first split."""
         runs = [run(contender, split, self.seed) for split in splits]
         first, split = runs[0], splits[0]
         error = None
         if self.target.kernel_error is not None:
-            error = kernel_error(contender, first.model, split)
+            error = contender_error(contender, first.model, split)
         return Trial(
             contender,
             split.X_train.shape[0],
-            float(np.mean([one.score for one in runs])),
+            float(np.mean([r.score for r in runs])),
             error,
             first.fit_seconds,
             first.row_seconds,
@@ -276,18 +300,18 @@ class Search:
 
 
 def _rungs(n_rows: int) -> list[int]:
-    """Rows of every rung but the last, ascending: thirds of thirds of all."""
-    found: list[int] = []
-    while n_rows // GROWTH >= FIRST_ROWS // 2 or not found:
+    """Rows of all rungs before the last, ascending: n/3, n/9, … down to about 1000."""
+    rungs: list[int] = []
+    while n_rows // GROWTH >= FIRST_ROWS // 2 or not rungs:
         n_rows = max(n_rows // GROWTH, min(n_rows, FIRST_ROWS // 2))
-        found.append(n_rows)
-    return found[::-1]
+        rungs.append(n_rows)
+    return rungs[::-1]
 
 
-def _about(n_lines: int, rungs: list[int]) -> int:
-    """Fits there will be, about, for a progress bar."""
+def _expected_trials(n_candidates: int, rungs: list[int]) -> int:
+    """About how many trials there will be, for a progress bar."""
     total = 0
     for _ in rungs:
-        total += n_lines
-        n_lines = max(FINALISTS, n_lines // KEPT)
+        total += n_candidates
+        n_candidates = max(FINALISTS, n_candidates // PROMOTED)
     return total + 2 * FINALISTS

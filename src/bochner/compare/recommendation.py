@@ -1,4 +1,4 @@
-"""What a recommendation is asked for, and what it found, with intervals that hold."""
+"""The target and the result of a recommendation, with intervals for its scores."""
 
 from __future__ import annotations
 
@@ -12,10 +12,20 @@ from .contenders import Contender
 from .results import Summary
 from .task import trees_lead
 
+MICRO, MEGA = 1e-6, 1e6
+
+NOISE = 0.002
+"""Scores that differ by less count as equal, and the smaller model is preferred."""
+
+Z = 1.96
+"""Standard deviations within which a normal variable is 19 times in 20."""
+
+BOOTSTRAP_DRAWS = 1000
+
 
 @dataclass(frozen=True)
 class Trial:
-    """A contender fitted on some rows and judged on those held out for choosing."""
+    """A contender fitted on some rows and scored on the rows for model selection."""
 
     contender: Contender
     n_rows: int
@@ -24,12 +34,12 @@ class Trial:
     fit_seconds: float
     row_seconds: float
     model_bytes: int
-    kept: bool = False  # whether it went on to more rows
+    kept: bool = False  # whether it was promoted to more rows
 
 
 @dataclass(frozen=True)
 class Interval:
-    """A figure, and where it will be on as many new rows, 19 times in 20."""
+    """A score, and the range of the score on as many new rows, 19 times in 20."""
 
     value: float
     low: float
@@ -38,37 +48,61 @@ class Interval:
 
 @dataclass(frozen=True)
 class Recommendation:
-    """The choice, what to expect of it, and what else was tried.
+    """The result of `recommend`: the chosen model, its expected score, all trials.
 
     Attributes
     ----------
     data : Summary
-    metric : "accuracy" or "R²"
+        Description of the data.
+    metric : {"accuracy", "R²"}
+        Metric of the scores.
     target : str
-        What was asked for, in words.
+        The requested target as text.
     met : bool
-        Whether it could be had; if not, the choice is what comes nearest.
+        Whether the chosen model meets the target. If not, it comes closest to it.
     choice : Contender
+        The chosen model.
     standardised : bool
-        Whether features are to be scaled first; the default learner chooses itself.
+        Whether the features are standardised before the model; false for the default
+        learner, which scales features itself.
     score : Interval
-        On rows that had no part in the search.
+        Score on rows that took no part in the search.
     error : float or None
-        Relative kernel error.
-    row_seconds, fit_seconds : float
+        Relative kernel error; None if the map does not approximate a kernel.
+    row_seconds : float
+        Time to predict one row of a large block.
+    fit_seconds : float
+        Time to fit.
     model_bytes : int
+        Size of the model and its preprocessing as files.
     n_judged : int
-        Rows that the score is of.
+        Number of rows that the score was measured on.
     reference : float or None
-        Score of the exact kernel machine on the rows for choosing, where asked for.
+        Score of the exact kernel machine on the rows for model selection; None unless
+        `within` was given.
     boosted_trees : float or None
-        Score of scikit-learn's boosted trees, fitted and judged on the same rows as
-        the choice; None where they do not take the rows.
+        Score of scikit-learn's boosted trees, fitted and scored on the same rows as the
+        chosen model; None if they do not accept the rows.
     trials : tuple of Trial
+        All fits of the search.
     seconds : float
-        All of the search.
+        Time of the whole search.
     code : str
-        Python to paste.
+        Python code that builds the model.
+
+    See Also
+    --------
+    recommend : Returns a `Recommendation`.
+
+    Examples
+    --------
+    >>> from bochner import datasets, recommend
+    >>> digits = datasets.load("digits")
+    >>> recommendation = recommend(
+    ...     digits.X_train, digits.y_train, methods=["nystroem"], sizes=[64]
+    ... )
+    >>> recommendation.target, recommendation.met
+    ('the best score', True)
     """
 
     data: Summary
@@ -90,37 +124,31 @@ class Recommendation:
     code: str
 
     def trees_lead(self) -> str | None:
-        """A sentence where boosted trees are ahead of the choice, or None."""
+        """A sentence on the lead of boosted trees over the choice, or None."""
         if self.boosted_trees is None:
             return None
         return trees_lead(self.boosted_trees, self.score.value, self.data.task)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
+        """The recommendation as plain values for JSON."""
         return asdict(self)
-
-
-MICRO, MEGA = 1e-6, 1e6
-
-NOISE_POINTS = 0.002
-"""Scores this near are equal, and the smaller model is taken."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """Limits that all must hold; None: no limit.
+    """Limits that a model must keep; None means no limit.
 
     Parameters
     ----------
-    within : float or None
-        Points of accuracy (hundredths; of R² likewise) that may be lost against the
-        best of all, the exact machine included, for a faster model.
-    kernel_error : float or None
-        Relative error of the kernel matrix.
-    microseconds : float or None
-        To predict a row, many at a time.
-    megabytes : float or None
-        Of the model as a file.
+    within : float, default=None
+        Points of accuracy (or hundredths of R²) that a faster model may score below the
+        best of all models, including the exact machine.
+    kernel_error : float, default=None
+        Largest relative error of the kernel matrix.
+    microseconds : float, default=None
+        Longest time to predict one row of a large block.
+    megabytes : float, default=None
+        Largest size of the model as a file.
     """
 
     within: float | None = None
@@ -130,33 +158,32 @@ class Target:
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
-            positive = isinstance(value, int | float) and value > 0
-            if value is not None and not (
-                positive or (name == "within" and value == 0)
-            ):
+            is_positive = isinstance(value, int | float) and value > 0
+            is_zero_loss = name == "within" and value == 0
+            if not (value is None or is_positive or is_zero_loss):
                 raise ValueError(
                     f"recommend: {name} must be a positive number; got {value!r}."
                 )
 
     def is_cheap_enough(self, trial: Trial) -> bool:
-        """Whether time and size hold."""
-        slow = self.microseconds is not None and (
+        """Whether the limits of time and size hold."""
+        too_slow = self.microseconds is not None and (
             trial.row_seconds > self.microseconds * MICRO
         )
-        large = self.megabytes is not None and (
+        too_large = self.megabytes is not None and (
             trial.model_bytes > self.megabytes * MEGA
         )
-        return not slow and not large
+        return not too_slow and not too_large
 
     def is_met(self, trial: Trial) -> bool:
-        """Whether all limits hold that need no comparison with others."""
+        """Whether all limits hold except `within`, which depends on other trials."""
         if self.kernel_error is None:
             return self.is_cheap_enough(trial)
-        close = trial.error is not None and trial.error <= self.kernel_error
-        return close and self.is_cheap_enough(trial)
+        is_close = trial.error is not None and trial.error <= self.kernel_error
+        return is_close and self.is_cheap_enough(trial)
 
     def excess(self, trial: Trial) -> float:
-        """How many times over its limits a trial is, at worst; 1: none is broken."""
+        """The largest ratio of a figure to its limit; 1 if all limits hold."""
         ratios = [1.0]
         if self.microseconds is not None:
             ratios.append(trial.row_seconds / (self.microseconds * MICRO))
@@ -168,72 +195,65 @@ class Target:
         return max(ratios)
 
     def rank(self, trial: Trial) -> tuple[float, int, str]:
-        """Better trials first: by score, or by kernel error where that is asked for.
+        """A sort key, better trials first: by score, or by kernel error if limited.
 
-        Equal ones by their size, which no clock can change.
+        Ties are broken by model size, which unlike time is reproducible.
         """
         if self.kernel_error is None:
-            first = float(-round(trial.score / NOISE_POINTS))
+            first = float(-round(trial.score / NOISE))
         else:
             first = float("inf") if trial.error is None else trial.error
         return first, trial.model_bytes, trial.contender.label
 
     def floor(self, best: float) -> float:
-        """The score that will do where the best is this."""
+        """The lowest score that `within` allows for the given best score."""
         return best if self.within is None else best - self.within / 100
 
     @property
-    def wants_cheapest(self) -> bool:
-        """Whether less than the best score will do, if it is cheaper."""
+    def wants_fastest(self) -> bool:
+        """Whether the fastest model that meets the target is preferred to the best."""
         return self.within is not None or self.kernel_error is not None
 
-    def words(self) -> str:
-        """The target as people say it."""
-        found = []
+    def description(self) -> str:
+        """The target as text."""
+        limits = []
         if self.within is not None:
-            found.append(f"within {self.within:g} points of the best")
+            limits.append(f"within {self.within:g} points of the best")
         if self.kernel_error is not None:
-            found.append(f"kernel error at most {self.kernel_error:g}")
+            limits.append(f"kernel error at most {self.kernel_error:g}")
         if self.microseconds is not None:
-            found.append(f"at most {self.microseconds:g} µs a row")
+            limits.append(f"at most {self.microseconds:g} µs a row")
         if self.megabytes is not None:
-            found.append(f"at most {self.megabytes:g} MB")
-        return ", ".join(found) or "the best score"
-
-
-Z = 1.96
-"""Standard deviations either side that hold 19 times in 20."""
-
-DRAWS = 1000
-"""Of the bootstrap."""
+            limits.append(f"at most {self.megabytes:g} MB")
+        return ", ".join(limits) or "the best score"
 
 
 def accuracy_interval(hits: np.ndarray) -> Interval:
-    """Share of hits among m rows, and where that of m new rows will be.
+    """Accuracy on m rows, and the range of the accuracy on m new rows.
 
-    Both shares vary by p(1 − p)/m, so their difference by twice that. p is taken with
-    two hits and two misses more (Agresti and Coull), so that no miss in a few rows does
-    not promise perfection.
+    Both accuracies have variance p(1 − p)/m, so their difference has twice that. p is
+    estimated with two more hits and two more misses (Agresti and Coull, 1998), so that
+    a few rows without a miss do not promise perfection.
     """
     m = len(hits)
     share = float(hits.mean())
     p = (hits.sum() + 2) / (m + 4)
-    half = Z * float(np.sqrt(2 * p * (1 - p) / m))
-    return Interval(share, max(0.0, share - half), min(1.0, share + half))
+    half_width = Z * float(np.sqrt(2 * p * (1 - p) / m))
+    return Interval(share, max(0.0, share - half_width), min(1.0, share + half_width))
 
 
 def r2_interval(y: np.ndarray, predicted: np.ndarray) -> Interval:
-    """R² on m rows, and where that of m new rows will be, by the bootstrap.
+    """R² on m rows, and the range of R² on m new rows, by the bootstrap.
 
-    A bootstrap's spread is that of one sample, and two samples differ by √2 of it. It
-    is too narrow where few rows make up most of the variance: with lognormal targets
-    (σ = 1) it held 9 times in 10 at m = 200.
+    The bootstrap gives the spread of one sample; the difference of two samples has √2
+    times that spread. The interval is too narrow if few rows make up most of the
+    variance: with lognormal targets (σ = 1) it held 9 times in 10 at m = 200.
     """
     m = len(y)
     value = _r2(y, predicted)
     rng = Stream(0).child("bootstrap")
     draws = []
-    for _ in range(DRAWS):
+    for _ in range(BOOTSTRAP_DRAWS):
         places = (rng.words(m) % np.uint64(m)).astype(np.int64)
         draws.append(_r2(y[places], predicted[places]))
     low, high = np.quantile(draws, [0.025, 0.975])

@@ -1,4 +1,4 @@
-"""What a comparison found: plain values, which tables, pages and JSON show."""
+"""The result of a comparison: plain values for tables, HTML pages and JSON."""
 
 from __future__ import annotations
 
@@ -12,66 +12,66 @@ from .task import trees_lead
 
 METHOD, DEFAULT = "method", "default"
 LINEAR, EXACT, TREES = "linear", "exact", "trees"
-"""Roles of a contender: a feature map and the default learner, which are ours, and the
-references: a linear model, the exact kernel machine and boosted trees."""
+"""Roles of a contender. Feature maps (METHOD) and the default learner are bochner's;
+the linear model, the exact kernel machine and boosted trees are references."""
 
 OURS = METHOD, DEFAULT
 
 
 @dataclass(frozen=True)
 class Spread:
-    """A figure over repeats: its mean, and its standard deviation if there are two."""
+    """A figure over repeats: mean, and standard deviation of at least two repeats."""
 
     mean: float
     deviation: float | None
 
     @classmethod
     def of(cls, values: Iterable[float]) -> Spread:
-        found = np.fromiter(values, dtype=np.float64)
-        deviation = float(found.std(ddof=1)) if len(found) > 1 else None
-        return cls(float(found.mean()), deviation)
+        figures = np.fromiter(values, dtype=np.float64)
+        deviation = float(figures.std(ddof=1)) if len(figures) > 1 else None
+        return cls(float(figures.mean()), deviation)
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column of the data: what it holds, and how much of it is missing."""
+    """A column of a table: its kind, its share of missing values, its contents."""
 
     name: str
     kind: str  # "numbers", "categories" or "dates"
     missing: float  # share of the rows
-    about: str  # its range, or its commonest values, in words
+    about: str  # the range, or the most frequent values, as text
 
 
 @dataclass(frozen=True)
 class Summary:
-    """The data that a comparison was made on."""
+    """The data that the contenders were compared on."""
 
     name: str
     task: str  # "classification" or "regression"
     n_train: int
     n_test: int
-    n_features: int  # columns that maps see, after encoding
+    n_features: int  # columns after encoding
     target: str | None = None
-    classes: tuple[tuple[str, int], ...] = ()  # labels and their training rows
-    columns: tuple[Column, ...] = ()  # of tables
-    notes: tuple[str, ...] = ()  # what was left out, filled in or sampled
+    classes: tuple[tuple[str, int], ...] = ()  # labels with their training rows
+    columns: tuple[Column, ...] = ()  # only of tables
+    notes: tuple[str, ...] = ()  # columns left out, values filled in, rows sampled
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A contender at one size, on rows that it has not seen."""
+    """Figures of one contender at one size, scored on test rows."""
 
     name: str  # "sorf", …, "default learner", "linear", "exact kernel", "boosted trees"
     role: str
-    size: int | None  # components asked for; None of all that are not methods
-    n_rows: int  # learned from
+    size: int | None  # requested components of a method; None for other roles
+    n_rows: int  # training rows
     score: Spread  # accuracy, or R²
-    error: Spread | None  # relative kernel error; None where there is no such kernel
+    error: Spread | None  # relative kernel error; None if no kernel is approximated
     fit_seconds: Spread
-    row_seconds: Spread  # to predict one row, many at a time
-    memory_bytes: int | None  # at the peak, beside the data; None: not known
-    model_bytes: int | None  # as a file, or pickled; None: not known
-    code: str  # Python that makes the model
+    row_seconds: Spread  # time to predict one row of a large block
+    memory_bytes: int | None  # peak of the fit without the data; None: not measured
+    model_bytes: int | None  # size as a file or pickle; None: not measured
+    code: str  # Python code that builds the model
 
     @property
     def label(self) -> str:
@@ -80,7 +80,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Failure:
-    """A contender that could not be had, and why."""
+    """A contender that could not be fitted, and the reason."""
 
     name: str
     size: int | None
@@ -89,24 +89,42 @@ class Failure:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Contenders of several sizes on one set of data.
+    """The result of `compare`: contenders of several sizes on one data set.
 
     Attributes
     ----------
     data : Summary
-    metric : "accuracy" or "R²"
+        Description of the data.
+    metric : {"accuracy", "R²"}
+        Metric of the scores.
     repeats : int
-        Draws of every random map, of which figures are means.
+        Number of draws of every random map; figures are means over them.
     kernel : str
-        The kernel that maps approximate, as Python.
+        The kernel that the maps approximate, as Python code.
     entries : tuple of Entry
+        Figures of every contender at every size.
     failures : tuple of Failure
+        Contenders that could not be fitted.
     seconds : float
-        All of it.
-    environment : dict
-        Versions and the machine.
+        Time of the whole comparison.
+    environment : dict of str to str
+        Versions of the libraries, and the machine.
     command : str
-        What to type to have it again.
+        Shell command that repeats the comparison; empty if it was called from Python.
+
+    See Also
+    --------
+    compare : Returns a `Comparison`.
+
+    Examples
+    --------
+    >>> from bochner import compare, datasets
+    >>> digits = datasets.load("digits")
+    >>> comparison = compare(
+    ...     digits.X_train, digits.y_train, methods=["sorf"], sizes=[64], repeats=1
+    ... )
+    >>> comparison.best_of("method").label
+    'sorf, 64'
     """
 
     data: Summary
@@ -120,38 +138,39 @@ class Comparison:
     command: str
 
     def front(self) -> list[Entry]:
-        """Entries that no other beats in both score and time to fit, fastest first.
+        """The Pareto front of score and time to fit, fastest entry first.
 
-        Times of those that learned from fewer rows are no match.
+        Entries with fewer training rows than others are left out, because their times
+        are not comparable.
         """
-        found: list[Entry] = []
-        most = max((entry.n_rows for entry in self.entries), default=0)
-        rivals = [entry for entry in self.entries if entry.n_rows == most]
-        for entry in sorted(rivals, key=lambda e: e.fit_seconds.mean):
-            if not found or entry.score.mean > found[-1].score.mean:
-                found.append(entry)
-        return found
+        front: list[Entry] = []
+        most_rows = max((entry.n_rows for entry in self.entries), default=0)
+        comparable = [entry for entry in self.entries if entry.n_rows == most_rows]
+        for entry in sorted(comparable, key=lambda e: e.fit_seconds.mean):
+            if not front or entry.score.mean > front[-1].score.mean:
+                front.append(entry)
+        return front
 
     def best(self) -> Entry:
-        """The entry of the highest score."""
+        """The entry with the highest score."""
         return max(self.entries, key=lambda e: e.score.mean)
 
     def best_of(self, *roles: str) -> Entry | None:
-        """The entry of the highest score among those of some roles, if there is any."""
+        """The entry with the highest score among the given roles; None if empty."""
         entries = [entry for entry in self.entries if entry.role in roles]
         return max(entries, key=lambda e: e.score.mean, default=None)
 
     def trees_lead(self) -> str | None:
-        """A sentence where boosted trees are ahead of all that is ours, or None."""
+        """A sentence on the lead of boosted trees over bochner; None without a lead."""
         trees, own = self.best_of(TREES), self.best_of(*OURS)
         if trees is None or own is None:
             return None
         return trees_lead(trees.score.mean, own.score.mean, self.data.task)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
+        """The comparison as plain values for JSON."""
         front = {id(entry) for entry in self.front()}
-        found = asdict(self)
-        for entry, shown in zip(self.entries, found["entries"], strict=True):
-            shown["on_front"] = id(entry) in front
-        return found
+        values = asdict(self)
+        for entry, entry_values in zip(self.entries, values["entries"], strict=True):
+            entry_values["on_front"] = id(entry) in front
+        return values

@@ -1,4 +1,4 @@
-"""From rows as the user has them to rows as maps see them, and what is in them."""
+"""From the user's rows to numeric training and test rows, and a summary of them."""
 
 from __future__ import annotations
 
@@ -19,18 +19,22 @@ from .task import (
     Step,
     file_bytes,
     imputer_step,
-    numeric,
+    numeric_target,
     table_step,
     task_of,
-    timed,
+    timed_transform,
 )
 
 TEST_SHARE = 0.2
+"""Share of the rows that is held out if there are no test rows."""
+
+SHOWN_CATEGORIES = 3
+"""Most frequent categories that the description of a column names."""
 
 
 @dataclass(frozen=True)
-class Given:
-    """Rows as the user has them, and those to be judged on where there are any."""
+class Dataset:
+    """The user's rows and targets, optionally with test rows."""
 
     X: Any
     y: Any
@@ -48,110 +52,119 @@ class Given:
 
 
 @dataclass(frozen=True)
-class Encoded:
-    """Rows of numbers, and how they came about."""
+class EncodedRows:
+    """Numeric rows, and the preprocessing that produced them."""
 
     X: Any
     X_test: Any
-    before: tuple[Step, ...] = ()
-    n_bytes: int = 0  # of what made them, as a file
-    seconds: float = 0.0  # of that for a row
+    preprocessing: tuple[Step, ...] = ()
+    n_bytes: int = 0  # size of the preprocessing as files
+    seconds: float = 0.0  # time of the preprocessing per row
     columns: tuple[Column, ...] = ()
     notes: tuple[str, ...] = ()
 
 
-def prepared(
-    given: Given, task: str | None, columns: dict[str, Any], seed: int
+def prepare(
+    dataset: Dataset, task: str | None, columns: dict[str, Any], seed: int
 ) -> tuple[Split, Summary]:
-    """Rows to learn from and to be judged on, and a summary of them.
+    """Training and test rows, and a summary of the data.
 
-    `columns`: what is known of a table's, as for `preprocessing.for_table`.
+    `columns` are options of `preprocessing.for_table`: names of columns by their kind.
     """
-    X, y = given.X, np.asarray(given.y)
-    X_test, y_test = given.X_test, given.y_test
-    _check_parts(given)
-    found = task_of(y, task)
+    X, y = dataset.X, np.asarray(dataset.y)
+    X_test, y_test = dataset.X_test, dataset.y_test
+    _check_lengths(dataset)
+    task = task_of(y, task)
     if X_test is None:
-        X, X_test, y, y_test = parted(X, y, found, TEST_SHARE, seed)
-    rows = _encoded(X, X_test, columns)
-    train, test = _rows(rows.X), _rows(rows.X_test)
-    y_train, y_test = numeric(y, found), numeric(np.asarray(y_test), found)
+        X, X_test, y, y_test = hold_out(X, y, task, TEST_SHARE, seed)
+    rows = _encode(X, X_test, columns)
     split = Split(
-        found,
-        train,
-        y_train,
-        test,
-        y_test,
-        rows.before,
+        task,
+        _check_numbers(rows.X),
+        numeric_target(y, task),
+        _check_numbers(rows.X_test),
+        numeric_target(np.asarray(y_test), task),
+        rows.preprocessing,
         rows.n_bytes,
         rows.seconds,
     )
-    classes = np.unique(y, return_counts=True) if found == CLASSIFICATION else ((), ())
+    classes = np.unique(y, return_counts=True) if task == CLASSIFICATION else ((), ())
     return split, Summary(
-        name=given.name,
-        task=found,
-        n_train=train.shape[0],
-        n_test=test.shape[0],
-        n_features=train.shape[1],
-        target=given.target,
+        name=dataset.name,
+        task=task,
+        n_train=split.X_train.shape[0],
+        n_test=split.X_test.shape[0],
+        n_features=split.X_train.shape[1],
+        target=dataset.target,
         classes=tuple((str(c), int(n)) for c, n in zip(*classes, strict=True)),
         columns=rows.columns,
-        notes=(*given.notes, *rows.notes),
+        notes=(*dataset.notes, *rows.notes),
     )
 
 
-def _encoded(X: Any, X_test: Any, columns: dict[str, Any]) -> Encoded:
-    """Tables and gaps as numbers; what is numbers already stays as it is."""
+def _encode(X: Any, X_test: Any, columns: dict[str, Any]) -> EncodedRows:
+    """Encode tables and fill in missing values; other numeric rows stay unchanged."""
     if hasattr(X, "columns"):
-        encoder = for_table(X, **present(columns, X)).fit(X)
-        held = kinds(encoder)
-        # named: where the user's frame has them as text, they are dates all the same
-        dates = [name for name, kind in held.items() if kind == "dates"]
-        test, seconds = timed(encoder.transform, X_test)
-        return Encoded(
-            encoder.transform(X),
-            test,
-            (table_step({**columns, "dates": dates}),),
-            file_bytes(encoder),
-            seconds,
-            tuple(_column(X, name, kind) for name, kind in held.items()),
-            tuple(_left_out(X, held)),
-        )
+        return _encode_table(X, X_test, columns)
     if not (has_missing(X) or has_missing(X_test)):
-        return Encoded(X, X_test)
-    filler = median_filler().fit(X)
-    test, seconds = timed(filler.transform, X_test)
-    return Encoded(
-        filler.transform(X),
-        test,
+        return EncodedRows(X, X_test)
+    imputer = median_filler().fit(X)
+    filled_test, seconds = timed_transform(imputer, X_test)
+    return EncodedRows(
+        imputer.transform(X),
+        filled_test,
         (imputer_step(),),
-        file_bytes(filler),
+        file_bytes(imputer),
         seconds,
         notes=("Missing values were filled in with medians.",),
     )
 
 
-def present(columns: dict[str, Any], X: Any) -> dict[str, list[str]]:
-    """What is said of columns that a frame has; others were not read."""
-    return {kind: [n for n in ns if n in X.columns] for kind, ns in columns.items()}
+def _encode_table(X: Any, X_test: Any, columns: dict[str, Any]) -> EncodedRows:
+    encoder = for_table(X, **columns_in_frame(columns, X)).fit(X)
+    column_kinds = kinds(encoder)
+    # the generated code names the dates: the user's own frame may hold them as text
+    dates = [name for name, kind in column_kinds.items() if kind == "dates"]
+    encoded_test, seconds = timed_transform(encoder, X_test)
+    return EncodedRows(
+        encoder.transform(X),
+        encoded_test,
+        (table_step({**columns, "dates": dates}),),
+        file_bytes(encoder),
+        seconds,
+        tuple(_describe_column(X, name, kind) for name, kind in column_kinds.items()),
+        tuple(_unused_columns_note(X, column_kinds)),
+    )
+
+
+def columns_in_frame(columns: dict[str, Any], X: Any) -> dict[str, list[str]]:
+    """Options of `for_table` without the columns that the frame X does not have."""
+    return {
+        kind: [name for name in names if name in X.columns]
+        for kind, names in columns.items()
+    }
 
 
 def has_missing(X: Any) -> bool:
-    """Whether an array or CSR matrix has gaps."""
+    """Whether an array or CSR matrix has missing values."""
     values = X.data if sparse.issparse(X) else np.asarray(X)
     return values.dtype.kind == "f" and bool(np.isnan(values).any())
 
 
-def parted(
+def hold_out(
     X: Any, y: np.ndarray, task: str, share: float, seed: int
 ) -> tuple[Any, Any, Any, Any]:
-    """A random part held out; of classes, some of each unless one has a single row."""
+    """Split rows at random into (X, X_held_out, y, y_held_out).
+
+    Classes are stratified unless a class has a single row or a part is too small to
+    hold every class.
+    """
     from sklearn.model_selection import train_test_split
 
     n = len(y)
     if n < 5:
         raise ValueError(
-            f"To learn from and to be judged on, at least 5 rows are needed; got {n}."
+            f"X must have at least 5 rows, to learn from and to score on; got {n}."
         )
     labels = None
     if task == CLASSIFICATION:
@@ -163,47 +176,48 @@ def parted(
     )
 
 
-def _check_parts(given: Given) -> None:
-    """Refuse rows and targets that do not go together."""
-    if (given.X_test is None) != (given.y_test is None):
+def _check_lengths(dataset: Dataset) -> None:
+    """Refuse rows without targets, and rows and targets of different lengths."""
+    if (dataset.X_test is None) != (dataset.y_test is None):
         raise ValueError("X_test and y_test must be given together, or neither.")
     for names, X, y in (
-        ("X and y", given.X, given.y),
-        ("X_test and y_test", given.X_test, given.y_test),
+        ("X and y", dataset.X, dataset.y),
+        ("X_test and y_test", dataset.X_test, dataset.y_test),
     ):
         if X is not None and X.shape[0] != np.shape(y)[0]:
             raise ValueError(
-                f"{names} must have as many rows; got {X.shape[0]} and "
+                f"{names} must have the same number of rows; got {X.shape[0]} and "
                 f"{np.shape(y)[0]}."
             )
 
 
-def _rows(X: Any) -> Any:
+def _check_numbers(X: Any) -> Any:
     return check_array(X, accept_sparse="csr", dtype=FLOATS)
 
 
-def _left_out(X: Any, used: dict[str, str]) -> list[str]:
-    rest = [str(name) for name in X.columns if name not in used]
-    if not rest:
+def _unused_columns_note(X: Any, used: dict[str, str]) -> list[str]:
+    unused = [str(name) for name in X.columns if name not in used]
+    if not unused:
         return []
-    return [f"Left out, as they hold nothing or were named to be: {', '.join(rest)}."]
+    return [f"Columns left out because they are empty or dropped: {', '.join(unused)}."]
 
 
-def _column(X: Any, name: str, kind: str) -> Column:
+def _describe_column(X: Any, name: str, kind: str) -> Column:
     values = np.asarray(X[name], dtype=object)
-    there = values[~are_missing(values)]
-    missing = 1 - len(there) / max(len(values), 1)
-    return Column(str(name), kind, float(missing), _about(there, kind))
+    present = values[~are_missing(values)]
+    missing = 1 - len(present) / max(len(values), 1)
+    return Column(str(name), kind, float(missing), _describe_values(present, kind))
 
 
-def _about(values: np.ndarray, kind: str) -> str:
+def _describe_values(values: np.ndarray, kind: str) -> str:
     if not len(values):
         return "nothing"
     if kind == "categories":
-        found, counts = np.unique(values.astype(str), return_counts=True)
-        common = found[np.argsort(-counts, kind="stable")][:3]
-        more = f" and {len(found) - 3} more" if len(found) > 3 else ""
-        return ", ".join(common) + more
+        categories, counts = np.unique(values.astype(str), return_counts=True)
+        by_frequency = categories[np.argsort(-counts, kind="stable")]
+        n_more = len(categories) - SHOWN_CATEGORIES
+        more = f" and {n_more} more" if n_more > 0 else ""
+        return ", ".join(by_frequency[:SHOWN_CATEGORIES]) + more
     if kind == "dates":
         return f"{min(values.astype(str))} to {max(values.astype(str))}"
     numbers = values.astype(np.float64)

@@ -1,11 +1,11 @@
-"""One task for all contenders: the same rows, scaling, bandwidth and reference."""
+"""The task that all contenders share: rows, scaling, bandwidth and preprocessing."""
 
 from __future__ import annotations
 
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -27,24 +27,31 @@ from ..learners.automatic.leave_one_out import (
 CLASSIFICATION, REGRESSION = "classification", "regression"
 TASKS = CLASSIFICATION, REGRESSION
 
-MOST_CLASSES = 32
-"""Different whole numbers that are taken for classes, and not for a count."""
+MAX_CLASSES = 32
+"""Up to this many distinct whole numbers are taken for classes, not for counts."""
 
-ROWS_A_CLASS = 5
-"""Rows that every such class must have, on average."""
+ROWS_PER_CLASS = 5
+"""Rows that every class of whole numbers must have on average."""
 
 BALANCE = 3
-"""More of them are classes too if none has so many times the rows of another."""
+"""More than MAX_CLASSES whole numbers are classes if the largest class has at most this
+many times the rows of the smallest."""
+
+SMALLEST_LEAD = 0.0005
+"""Smaller leads are not reported: they would be printed as 0.0 points."""
+
+GAMMA_DIGITS = 3
+"""Significant digits of γ, so that the generated code is short."""
 
 
-def task_of(y: Any, asked: str | None = None) -> str:
-    """The task of a target: as asked for, or as its values suggest.
+def task_of(y: Any, task: str | None = None) -> str:
+    """The given task, or the task that the values of the target suggest.
 
-    Text and truth values are classes, as are few different whole numbers.
+    Text, booleans and few distinct whole numbers suggest classification.
     """
-    if asked is not None:
-        check_option("task", "task", asked, TASKS)
-        return asked
+    if task is not None:
+        check_option("task", "task", task, TASKS)
+        return task
     y = np.asarray(y)
     if y.dtype.kind not in "fiu":
         _check_labels(y)
@@ -54,50 +61,40 @@ def task_of(y: Any, asked: str | None = None) -> str:
     counts = np.unique(y, return_counts=True)[1]
     if len(counts) <= 2:
         return CLASSIFICATION
-    few = len(counts) <= MOST_CLASSES or counts.max() <= BALANCE * counts.min()
-    enough = len(counts) * ROWS_A_CLASS <= len(y)
-    return CLASSIFICATION if few and enough else REGRESSION
+    few = len(counts) <= MAX_CLASSES or counts.max() <= BALANCE * counts.min()
+    enough_rows = len(counts) * ROWS_PER_CLASS <= len(y)
+    return CLASSIFICATION if few and enough_rows else REGRESSION
 
 
 def _check_labels(y: np.ndarray) -> None:
-    """Refuse text of which most is different: it is no class."""
-    distinct = len({str(label) for label in y})
-    if distinct > max(2, len(y) / 2):
+    """Refuse text of which most values are distinct: it cannot be class labels."""
+    n_distinct = len({str(label) for label in y})
+    if n_distinct > max(2, len(y) / 2):
         raise ValueError(
-            f"The target holds text, {str(y[0])!r} first, and {distinct} different "
-            f"ones in {len(y)} rows. If they are numbers, write them with decimal "
-            "points; if they are classes, say so (task classification)."
+            f"The target y holds text, {str(y[0])!r} first, with {n_distinct} distinct "
+            f"values in {len(y)} rows. If the values are numbers, write them with "
+            "decimal points; if they are classes, set task to 'classification'."
         )
 
 
-def numeric(y: np.ndarray, task: str) -> np.ndarray:
-    """Targets as the task needs them: float64 for numbers."""
+def numeric_target(y: np.ndarray, task: str) -> np.ndarray:
+    """The target as float64 for regression; unchanged for classification."""
     if task == CLASSIFICATION:
         return y
     try:
-        found = y.astype(np.float64)
+        numbers = y.astype(np.float64)
     except (TypeError, ValueError) as error:
         bad = next(value for value in y.ravel() if not _is_number(value))
         raise ValueError(
-            f"The target must be numbers for regression, and holds {str(bad)!r}; "
-            "correct it, or take classification as task."
+            f"The target y must hold numbers for regression; it holds {str(bad)!r}. "
+            "Correct the value, or set task to 'classification'."
         ) from error
-    if not np.isfinite(found).all():
+    if not np.isfinite(numbers).all():
         raise ValueError(
-            "The target must be finite numbers; some are missing or infinite. Leave "
-            "those rows out."
+            "The target y must hold finite numbers; some are missing or infinite. "
+            "Remove the rows that have no finite target."
         )
-    return found
-
-
-def metric_of(task: str) -> str:
-    """What `score` of an estimator for it is called."""
-    return "accuracy" if task == CLASSIFICATION else "R²"
-
-
-def learner_of(task: str) -> str:
-    """The name of this library's learner for it."""
-    return "KernelClassifier" if task == CLASSIFICATION else "KernelRegressor"
+    return numbers
 
 
 def _is_number(value: Any) -> bool:
@@ -108,52 +105,59 @@ def _is_number(value: Any) -> bool:
     return True
 
 
+def metric_of(task: str) -> str:
+    """The name of the metric that `score` of an estimator for the task returns."""
+    return "accuracy" if task == CLASSIFICATION else "R²"
+
+
+def learner_of(task: str) -> str:
+    """The name of bochner's learner for the task."""
+    return "KernelClassifier" if task == CLASSIFICATION else "KernelRegressor"
+
+
 @dataclass(frozen=True)
 class Step:
-    """Something that stands before a model, and what has to be imported for it."""
+    """A preprocessing step as Python code."""
 
-    imported: str
-    made: str
+    import_line: str
+    expression: str
 
 
 def table_step(columns: dict[str, Any]) -> Step:
-    """`preprocessing.for_table` of the user's frame X."""
-    words = ["X", *(f"{kind}={names!r}" for kind, names in columns.items() if names)]
-    made = f"preprocessing.for_table({', '.join(words)})"
-    return Step("from bochner import preprocessing", made)
+    """`preprocessing.for_table` for the user's frame X, with the given options."""
+    options = [f"{kind}={names!r}" for kind, names in columns.items() if names]
+    expression = f"preprocessing.for_table({', '.join(['X', *options])})"
+    return Step("from bochner import preprocessing", expression)
 
 
 def imputer_step() -> Step:
-    """Medians in place of what is missing."""
-    made = "SimpleImputer(strategy='median', keep_empty_features=True)"
-    return Step("from sklearn.impute import SimpleImputer", made)
+    """Medians in place of missing values."""
+    expression = "SimpleImputer(strategy='median', keep_empty_features=True)"
+    return Step("from sklearn.impute import SimpleImputer", expression)
 
 
 def scaler_step(X: Any) -> Step:
-    """Features divided by their deviations; sparse rows stay sparse."""
+    """Features divided by their standard deviations; sparse rows stay sparse."""
     options = "with_mean=False" if sparse.issparse(X) else ""
-    imported = "from sklearn.preprocessing import StandardScaler"
-    return Step(imported, f"StandardScaler({options})")
+    import_line = "from sklearn.preprocessing import StandardScaler"
+    return Step(import_line, f"StandardScaler({options})")
 
 
-def assembled(imports: Iterable[str], model: str, before: tuple[Step, ...]) -> str:
-    """Imports, and the model in a Pipeline where there are steps before it."""
-    lines = [*imports, *(step.imported for step in before)]
-    if before:
+def model_code(imports: Iterable[str], model: str, steps: tuple[Step, ...]) -> str:
+    """Python code that builds the model, in a Pipeline if there are steps before it."""
+    lines = [*imports, *(step.import_line for step in steps)]
+    if steps:
         lines.append("from sklearn.pipeline import make_pipeline")
-        parts = "".join(f"    {made},\n" for made in (*(s.made for s in before), model))
+        expressions = [*(step.expression for step in steps), model]
+        parts = "".join(f"    {expression},\n" for expression in expressions)
         model = f"make_pipeline(\n{parts})"
-    of_table = any("for_table(X" in step.made for step in before)
-    note = ["# X: a frame of your rows, without the target"] if of_table else []
+    needs_frame = any("for_table(X" in step.expression for step in steps)
+    note = ["# X: a frame of your rows, without the target"] if needs_frame else []
     return "\n".join([*sorted(set(lines)), "", *note, f"model = {model}"])
 
 
-SMALLEST_LEAD = 0.0005
-"""Smaller leads are not reported: they would be printed as 0.0 points."""
-
-
 def trees_name(task: str) -> str:
-    """The class in `sklearn.ensemble`."""
+    """The name of the boosted trees for the task in `sklearn.ensemble`."""
     kind = "Classifier" if task == CLASSIFICATION else "Regressor"
     return f"HistGradientBoosting{kind}"
 
@@ -166,19 +170,22 @@ def boosted_trees(task: str, seed: int) -> Any:
 
 
 def trees_code(task: str, seed: int) -> tuple[list[str], str]:
-    """Imports, and Python for the same."""
+    """Import lines and the expression that build `boosted_trees(task, seed)`."""
     name = trees_name(task)
     return [f"from sklearn.ensemble import {name}"], f"{name}(random_state={seed})"
 
 
 def trees_lead(trees: float, own: float, task: str) -> str | None:
-    """A sentence on how far boosted trees are ahead; None where they are not.
+    """A sentence on the lead of boosted trees; None if they do not lead.
 
     Parameters
     ----------
-    trees, own : float
-        Scores of boosted trees and of the best model of this library on the same rows.
-    task : str
+    trees : float
+        Score of boosted trees.
+    own : float
+        Score of bochner's best model on the same rows.
+    task : {"classification", "regression"}
+        The task, which determines the units of the scores.
     """
     if not trees - own >= SMALLEST_LEAD:
         return None
@@ -194,68 +201,56 @@ def trees_lead(trees: float, own: float, task: str) -> str | None:
     )
 
 
-DIGITS = 3
-"""Of bandwidths, so that the lines to paste are short."""
-
-
 @dataclass(frozen=True)
 class Split:
-    """Rows to learn from and rows to be judged on, as maps see them."""
+    """Training and test rows after preprocessing."""
 
     task: str
     X_train: Any
     y_train: np.ndarray
     X_test: Any
     y_test: np.ndarray
-    before: tuple[Step, ...] = ()  # what made these rows of the user's
-    before_bytes: int = 0  # of that as a file
-    before_seconds: float = 0.0  # of that for a row
+    preprocessing: tuple[Step, ...] = ()  # steps that turned the user's rows into these
+    preprocessing_bytes: int = 0  # size of these steps as files
+    preprocessing_seconds: float = 0.0  # time of these steps per row
 
     @property
     def metric(self) -> str:
         return metric_of(self.task)
 
     def first(self, n_rows: int) -> Split:
-        """The same with the first training rows only."""
+        """The split with the first n_rows training rows only."""
         kept = slice(0, n_rows)
         return replace(self, X_train=self.X_train[kept], y_train=self.y_train[kept])
 
-    def some(self, n_rows: int, seed: int) -> Split:
-        """The same with some training rows, at random."""
+    def subsample(self, n_rows: int, seed: int) -> Split:
+        """The split with at most n_rows random training rows."""
         kept = Stream(seed).child("some").subset(len(self.y_train), n_rows)
         return replace(self, X_train=self.X_train[kept], y_train=self.y_train[kept])
 
     def scaled(self) -> Split:
-        """Features divided by their standard deviations among the training rows."""
+        """The split with features divided by their deviations in the training rows."""
         scaler = standard_scaler(self.X_train).fit(self.X_train)
-        test, seconds = timed(scaler.transform, self.X_test)
+        X_test, seconds = timed_transform(scaler, self.X_test)
         return replace(
             self,
             X_train=scaler.transform(self.X_train),
-            X_test=test,
-            before=(*self.before, scaler_step(self.X_train)),
-            before_bytes=self.before_bytes + file_bytes(scaler),
-            before_seconds=self.before_seconds + seconds,
+            X_test=X_test,
+            preprocessing=(*self.preprocessing, scaler_step(self.X_train)),
+            preprocessing_bytes=self.preprocessing_bytes + file_bytes(scaler),
+            preprocessing_seconds=self.preprocessing_seconds + seconds,
         )
 
 
-@dataclass(frozen=True)
-class Bandwidth:
-    """γ of the Gaussian kernel that all share, of features scaled or not."""
-
-    gamma: float
-    standardised: bool
-
-
-def timed(transform: Callable[[Any], Any], X: Any) -> tuple[Any, float]:
-    """Rows transformed, and seconds a row that it took."""
+def timed_transform(transformer: Any, X: Any) -> tuple[Any, float]:
+    """The transformed rows, and the seconds that a row took."""
     start = time.perf_counter()
-    found = transform(X)
-    return found, (time.perf_counter() - start) / max(X.shape[0], 1)
+    transformed = transformer.transform(X)
+    return transformed, (time.perf_counter() - start) / max(X.shape[0], 1)
 
 
 def file_bytes(model: Any) -> int:
-    """Of a fitted model as `save` writes it."""
+    """Size of a fitted model as `save` writes it."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "model.bochner")
         save(model, path)
@@ -263,34 +258,42 @@ def file_bytes(model: Any) -> int:
 
 
 def standard_scaler(X: Any) -> Any:
-    """Sparse rows stay sparse."""
+    """An unfitted StandardScaler, which keeps sparse rows sparse."""
     from sklearn.preprocessing import StandardScaler
 
     return StandardScaler(with_mean=not sparse.issparse(X))
 
 
+@dataclass(frozen=True)
+class Bandwidth:
+    """γ of the shared Gaussian kernel, and whether features are standardised first."""
+
+    gamma: float
+    standardised: bool
+
+
 def find_bandwidth(split: Split, report: Report = silent) -> Bandwidth:
-    """γ and scaling as estimators find theirs."""
+    """Bandwidth and scaling, chosen as the estimators choose theirs."""
     if split.task != CLASSIFICATION:
         return guess_bandwidth(split, report)
-    found, factor, _ = search_classes(*_coded(split), report)
-    return _rounded(found, factor)
+    scaled, factor, _ = search_classes(*_class_codes(split), report)
+    return _rounded_bandwidth(scaled, factor)
 
 
 def guess_bandwidth(split: Split, report: Report = silent) -> Bandwidth:
-    """γ and scaling by leave-one-out on 1000 training rows."""
+    """Bandwidth and scaling by leave-one-out on 1000 training rows."""
     if split.task == CLASSIFICATION:
-        return _rounded(*guess_classes(*_coded(split), report))
+        return _rounded_bandwidth(*guess_classes(*_class_codes(split), report))
     y = np.asarray(split.y_train, dtype=np.float64)
-    return _rounded(*search_numbers(split.X_train, y, report))
+    return _rounded_bandwidth(*search_numbers(split.X_train, y, report))
 
 
-def _coded(split: Split) -> tuple[ArraySource, int]:
-    """Training rows with numbers for classes, and how many classes there are."""
+def _class_codes(split: Split) -> tuple[ArraySource, int]:
+    """Training rows with integer codes for classes, and the number of classes."""
     classes, codes = np.unique(split.y_train, return_inverse=True)
     return ArraySource(split.X_train, codes), len(classes)
 
 
-def _rounded(found: Scaled, factor: float) -> Bandwidth:
-    gamma = float(f"{found.gamma * factor:.{DIGITS}g}")
-    return Bandwidth(gamma, found.divisor is not None)
+def _rounded_bandwidth(scaled: Scaled, factor: float) -> Bandwidth:
+    gamma = float(f"{scaled.gamma * factor:.{GAMMA_DIGITS}g}")
+    return Bandwidth(gamma, scaled.divisor is not None)

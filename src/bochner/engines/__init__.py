@@ -1,6 +1,6 @@
-"""Engines: where rows of features live while a learner works on them.
+"""Engines: where feature rows are stored while a learner works on them.
 
-`sources` hand out blocks of validated rows; `local` turns them into chunks of features
-that are kept under a budget or recomputed in every pass, and folds them,
-leaving its state in a `checkpoint`; `dask` does the same on workers.
+`sources` provide blocks of validated rows. `local` turns blocks into chunks of feature
+rows, which are kept in memory under a budget or recomputed in every pass, and saves the
+state of a pass in a `checkpoint`. `dask` does the same on Dask workers.
 """

@@ -1,17 +1,18 @@
-"""Dask: rows on many machines, sums of them by tree reduction.
+"""Feature rows on Dask workers, reduced to sums by trees of tasks.
 
-Every pass of a learner is one graph: a task a partition, which validates its rows,
-makes their features chunk by chunk and adds them up, and a tree of tasks that merges
-the sums, eight at a time, in an order that is always the same. What comes to the client
-are the sums, and rows that were asked for by place (samples of at most 8192, and what
-the map is fitted on). Lost tasks are made again by Dask itself, so a worker that dies
-costs time alone.
+Every pass of a learner is one graph. It has one task per partition, which validates its
+rows, computes their features chunk by chunk and sums them, and a tree of tasks that
+merges the sums, eight at a time, always in the same order. Only the sums come to the
+client, and rows that are requested by position: samples of at most 8192 rows, and the
+rows that the map is fitted on. Dask repeats lost tasks, so a worker that dies costs
+time but changes no result.
 
-Ridge and principal components take one pass. The hinge, the logistic loss and ridge
-past 8192 features are solved by the same Newton steps as on one machine, a pass for
-every conjugate-gradient step: some tens of passes, each with the latency of a graph.
-Features are kept on the workers between passes where they fit the budget of all of
-them; persist X on the cluster, or every pass reads it again.
+Ridge regression and principal components need one pass. The hinge loss, the logistic
+loss and ridge regression with more than 8192 features are solved by the same Newton
+steps as on one machine. Every conjugate-gradient step is a pass, so there are some tens
+of passes, each with the latency of a graph. Features are kept on the workers between
+passes if they fit the budgets of all workers. Persist X on the cluster; otherwise every
+pass reads it again.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from ..solvers import newton
 from ..solvers.losses import Loss
 from ..solvers.rows import Chunk
 from .local import (
-    FITTING,
+    IN_MEMORY,
     PASSING_BYTES,
     FeatureRows,
     KeptRows,
@@ -48,7 +49,7 @@ from .sources import ArraySource, Block, validated
 T = TypeVar("T")
 
 SENT_ROWS = 8192
-"""Rows that come to the client as a sample, at most."""
+"""Most rows of a sample that is sent to the client."""
 
 
 @dataclass
@@ -58,21 +59,23 @@ class DaskRows(SourceRows):
     Parameters
     ----------
     source : DaskSource
+        The rows.
     features : RawFeatures
+        The columns to compute.
     budget : int
-        Bytes for features that are kept, on each worker.
-    report : Report
-        Told how far a fold has come.
+        Bytes on each worker for features that are kept.
+    report : Report, optional
+        Called with the progress of a fold.
     """
 
-    _held: list[Any] | None = None
-    _making: Any = field(default=None, repr=False)
+    _kept: list[Any] | None = None
+    _recipe: Any = field(default=None, repr=False)
 
     def chunks(self) -> Iterator[Chunk]:
-        raise TypeError("rows on Dask workers are not walked by the client.")
+        raise TypeError("The client cannot iterate over rows on Dask workers.")
 
     def narrowed(self, masks: list[np.ndarray]) -> None:
-        """They stay where they are."""
+        """None: rows on workers are not copied."""
 
     def fold(self, start: Callable[[int], T], add: Callable[[T, Chunk], None]) -> T:
         def step(rows: Any, place: int) -> T:
@@ -81,7 +84,7 @@ class DaskRows(SourceRows):
                 add(total, chunk)
             return total
 
-        return _reduced(self._making_tasks(step, self.report), _merged)
+        return _reduce(self._recomputing_tasks(step, self.report), _merge)
 
     def differentiate(self, loss: Loss, B: np.ndarray) -> RemoteDerivative:
         def step(rows: Any, place: int) -> list[np.ndarray]:
@@ -101,52 +104,55 @@ class DaskRows(SourceRows):
         return self.summed(step)[0]
 
     def summed(self, step: Callable[[Any, int], list[np.ndarray]]) -> list[np.ndarray]:
-        """Σ over partitions of what `step` gives for their rows."""
-        return _reduced(self._holding_tasks(step), _added)
+        """Σ over partitions of step(rows, position of the first row)."""
+        return _reduce(self._keeping_tasks(step), _add)
 
     def sample(self, n_rows: int) -> KeptRows:
-        return self._drawn(n_rows, SENT_ROWS)
+        return self._sample_rows(n_rows, SENT_ROWS)
 
     @contextlib.contextmanager
-    def _making_tasks(self, step: Any, report: Report) -> Iterator[list[Any]]:
-        """A task a partition that makes its features chunk by chunk."""
-        with _followed(report, self.n_rows) as topic:
-            making = self._constant()
-            task = dask.delayed(_made_and_walked, pure=False)
-            step = _constant(step)
+    def _recomputing_tasks(self, step: Any, report: Report) -> Iterator[list[Any]]:
+        """One task per partition, which computes its features chunk by chunk."""
+        with _progress_topic(report, self.n_rows) as topic:
+            recipe = self._recipe_node()
+            task = dask.delayed(_run_on_new_features, pure=False)
+            step = _node(step)
             yield [
-                task(step, making, topic, p.place, *p.columns)
+                task(step, recipe, topic, p.place, *p.columns)
                 for p in self.source.partitions
             ]
 
     @contextlib.contextmanager
-    def _holding_tasks(self, step: Any) -> Iterator[list[Any]]:
-        """The same on features that are kept from pass to pass, where they fit."""
-        whole = self.n_rows * self.n_columns * self.dtype.itemsize
-        if whole > FITTING.kept * self.budget * _n_workers():
-            with self._making_tasks(step, silent) as tasks:
+    def _keeping_tasks(self, step: Any) -> Iterator[list[Any]]:
+        """One task per partition, on features that workers keep if they fit."""
+        n_bytes = self.n_rows * self.n_columns * self.dtype.itemsize
+        if n_bytes > IN_MEMORY.kept * self.budget * _n_workers():
+            with self._recomputing_tasks(step, silent) as tasks:
                 yield tasks
             return
-        if self._held is None:
-            task, making = dask.delayed(_kept, pure=False), self._constant()
-            made = [task(making, *p.columns) for p in self.source.partitions]
-            self._held = list(_quietly(dask.persist, *made))
-        walk = dask.delayed(_walked, pure=False)
-        step = _constant(step)
+        if self._kept is None:
+            task, recipe = (
+                dask.delayed(_compute_features, pure=False),
+                self._recipe_node(),
+            )
+            features = [task(recipe, *p.columns) for p in self.source.partitions]
+            self._kept = list(_without_size_warning(dask.persist, *features))
+        run = dask.delayed(_run, pure=False)
+        step = _node(step)
         places = [p.place for p in self.source.partitions]
-        yield [walk(step, r, p) for r, p in zip(self._held, places, strict=True)]
+        yield [run(step, r, p) for r, p in zip(self._kept, places, strict=True)]
 
-    def _constant(self) -> Any:
-        """What makes features, as one node of the graph: sent once, not per task."""
-        if self._making is None:
-            making = Making(__version__, self.features, self.source.validate)
-            self._making = _constant(making)
-        return self._making
+    def _recipe_node(self) -> Any:
+        """The recipe as one node of the graph, which is not sent with every task."""
+        if self._recipe is None:
+            recipe = FeatureRecipe(__version__, self.features, self.source.validate)
+            self._recipe = _node(recipe)
+        return self._recipe
 
 
 @dataclass
 class RemoteDerivative:
-    """The derivative of rows on workers, which find their curvature anew each pass."""
+    """The derivative of a loss on workers, which recompute curvatures in every pass."""
 
     rows: DaskRows
     loss: Loss
@@ -160,8 +166,8 @@ class RemoteDerivative:
         def step(rows: Any, place: int) -> list[np.ndarray]:
             out = np.zeros_like(Q)
             for chunk in rows.chunks():
-                bent = newton.chunk_curvature(loss, chunk, B)
-                out += newton.chunk_hessian_product(loss, chunk, bent, Q)
+                curvature = newton.chunk_curvature(loss, chunk, B)
+                out += newton.chunk_hessian_product(loss, chunk, curvature, Q)
             return [out]
 
         return self.rows.summed(step)[0]
@@ -172,93 +178,93 @@ class RemoteDerivative:
         def step(rows: Any, place: int) -> list[np.ndarray]:
             H = np.zeros((size, size), order="F")
             for chunk in rows.chunks():
-                bent = newton.chunk_curvature(loss, chunk, B)
-                newton.add_hessian(H, chunk, bent[:, k], rows.mixing)
+                curvature = newton.chunk_curvature(loss, chunk, B)
+                newton.add_hessian(H, chunk, curvature[:, k], rows.mixing)
             return [H]
 
         return self.rows.summed(step)[0]
 
 
 @dataclass(frozen=True)
-class Making:
-    """How a worker makes features of its rows, and which bochner it must have."""
+class FeatureRecipe:
+    """How a worker computes features, and the version of bochner that it must have."""
 
     version: str
     features: RawFeatures
     validate: Callable[[Any, Any, Any], Block]
 
     def block(self, X: Any, y: Any, weight: Any, name: str, start: int = 0) -> Block:
-        """Validated rows."""
+        """The validated block of a partition."""
         if self.version != __version__:
-            raise _other_version("Dask worker", __version__, self.version)
+            raise _version_error("Dask worker", __version__, self.version)
         return validated(Item(X, y, weight, name, start), self.validate)
 
 
-def _reduced(tasks: Any, merge: Callable[[list[Any]], Any]) -> Any:
-    """The result of merging what tasks give, few at a time."""
+def _reduce(tasks: Any, merge: Callable[[list[Any]], Any]) -> Any:
+    """The results of tasks merged by a tree; `tasks` is a context manager."""
     with tasks as parts:
         return computed(tree_reduced(parts, merge))[0]
 
 
 def merged_tasks(tasks: list[Any]) -> Any:
-    """The merged total of those that tasks give; only that comes to the client."""
-    return _reduced(contextlib.nullcontext(tasks), _merged)
+    """The merged total of the tasks; only this total comes to the client."""
+    return _reduce(contextlib.nullcontext(tasks), _merge)
 
 
-def _constant(value: Any) -> Any:
-    """A value as one node of a graph."""
+def _node(value: Any) -> Any:
+    """A value as one node of a graph: it is sent once to a worker."""
     return dask.delayed(value, pure=False, traverse=False)
 
 
-def _made_and_walked(
+def _run_on_new_features(
     step: Callable[[Any, int], Any],
-    making: Making,
+    recipe: FeatureRecipe,
     topic: str | None,
     place: int,
     *columns: Any,
 ) -> Any:
-    block = making.block(*columns)
-    rows = FeatureRows(ArraySource(*block), making.features, PASSING_BYTES)
-    found = step(rows, place)
-    _tell(topic, block.X.shape[0])
-    return found
+    block = recipe.block(*columns)
+    rows = FeatureRows(ArraySource(*block), recipe.features, PASSING_BYTES)
+    result = step(rows, place)
+    _log_progress(topic, block.X.shape[0])
+    return result
 
 
-def _kept(making: Making, *columns: Any) -> KeptRows:
-    X, y, weight = making.block(*columns)
-    return KeptRows(making.features.make(X), y, weight, making.features.mixing)
+def _compute_features(recipe: FeatureRecipe, *columns: Any) -> KeptRows:
+    X, y, weight = recipe.block(*columns)
+    return KeptRows(recipe.features.make(X), y, weight, recipe.features.mixing)
 
 
-def _walked(step: Callable[[Any, int], Any], rows: KeptRows, place: int) -> Any:
+def _run(step: Callable[[Any, int], Any], rows: KeptRows, place: int) -> Any:
     return step(rows, place)
 
 
-def _merged(totals: list[Any]) -> Any:
-    """One total of all; those given stay as they are, for a task may run again."""
+def _merge(totals: list[Any]) -> Any:
+    """The merged total. The inputs stay unchanged, because a task may run again."""
     merged = copy.deepcopy(totals[0])
     for other in totals[1:]:
         merged.merge(other)
     return merged
 
 
-def _added(parts: list[list[np.ndarray]]) -> list[np.ndarray]:
+def _add(parts: list[list[np.ndarray]]) -> list[np.ndarray]:
     return [np.sum(part, axis=0) for part in zip(*parts, strict=True)]
 
 
 def computed(*tasks: Any) -> tuple[Any, ...]:
-    """What tasks give, at the client."""
-    return _quietly(dask.compute, *tasks)
+    """The results of tasks, sent to the client."""
+    return _without_size_warning(dask.compute, *tasks)
 
 
-def _quietly(function: Callable, *arguments: Any) -> Any:
+def _without_size_warning(function: Callable, *arguments: Any) -> Any:
     with warnings.catch_warnings():
-        # a map is a large constant, and one node: it travels once a worker
+        # a map is large, but it is one node and sent once to every worker
         warnings.filterwarnings("ignore", message="Sending large graph")
         return function(*arguments)
 
 
 def _client() -> Any:
-    """The distributed client in use, if there is one."""
+    """The current client of dask.distributed, or None."""
     if "distributed" not in sys.modules:
         return None
     from distributed import get_client
@@ -270,12 +276,12 @@ def _client() -> Any:
 
 
 def check_workers() -> None:
-    """Refuse workers of a cluster that have another bochner, before any work."""
+    """Refuse a cluster whose workers have another version of bochner."""
     client = _client()
     if client is None:
         return
 
-    def version() -> str:  # pickled by value: it needs nothing of ours on a worker
+    def version() -> str:  # pickled by value, so it runs without bochner
         import importlib
 
         try:
@@ -283,15 +289,15 @@ def check_workers() -> None:
         except ImportError as error:
             return f"none ({error})"
 
-    for worker, found in client.run(version).items():
-        if found != __version__:
-            raise _other_version(f"Dask worker {worker}", found, __version__)
+    for worker, installed in client.run(version).items():
+        if installed != __version__:
+            raise _version_error(f"Dask worker {worker}", installed, __version__)
 
 
-def _other_version(where: str, found: str, wanted: str) -> RuntimeError:
+def _version_error(worker: str, installed: str, required: str) -> RuntimeError:
     return RuntimeError(
-        f"bochner {found} on the {where}, and {wanted} on the client; install the same "
-        "version on all of them."
+        f"bochner {installed} is installed on the {worker}, and {required} on the "
+        "client; install the same version on all of them."
     )
 
 
@@ -301,8 +307,8 @@ def _n_workers() -> int:
 
 
 @contextlib.contextmanager
-def _followed(report: Report, n_rows: int) -> Iterator[str | None]:
-    """A topic that workers tell of rows they are done with, followed by a report."""
+def _progress_topic(report: Report, n_rows: int) -> Iterator[str | None]:
+    """A topic on which workers log finished rows, which are passed on to `report`."""
     client = None if report is silent else _client()
     pace = Pace(report, n_rows)
     if client is None:
@@ -317,7 +323,7 @@ def _followed(report: Report, n_rows: int) -> Iterator[str | None]:
     pace.close(n_rows)
 
 
-def _tell(topic: str | None, n_rows: int) -> None:
+def _log_progress(topic: str | None, n_rows: int) -> None:
     if topic is not None:
         from distributed import get_worker
 
@@ -326,31 +332,31 @@ def _tell(topic: str | None, n_rows: int) -> None:
 
 @dataclass(frozen=True)
 class Partition:
-    """Rows of one chunk with what lies beside them, not yet computed."""
+    """One chunk of rows with targets and weights, not yet computed."""
 
     X: Any
     y: Any
     weight: Any
     name: str  # for messages
-    start: int  # rows before it
-    place: int  # of its first row that counts
+    start: int  # number of rows before the partition
+    place: int  # position of its first row among all rows of positive weight
 
     @property
     def columns(self) -> tuple[Any, Any, Any, str, int]:
-        """What a task that makes features is given."""
+        """The arguments of `FeatureRecipe.block`."""
         return self.X, self.y, self.weight, self.name, self.start
 
 
 @dataclass(frozen=True)
 class DaskSource:
-    """Rows of Dask collections, partition by partition."""
+    """Rows of Dask collections, which stay on the workers."""
 
     X: LazyRows
     y: LazyRows | None
     weight: LazyWeights | None
     partitions: tuple[Partition, ...]
     validate: Callable[[Any, Any, Any], Block]
-    like: Any = None  # an empty frame, where rows have names for their columns
+    like: Any = None  # an empty frame with the columns of X, if X is a frame
 
     @property
     def n_rows(self) -> int:
@@ -371,11 +377,11 @@ class DaskSource:
     def feature_rows(
         self, features: RawFeatures, budget: int, report: Report
     ) -> DaskRows:
-        """Feature rows that stay where the rows are."""
+        """Feature rows on the workers that hold the rows."""
         return DaskRows(self, features, budget, report)
 
     def summaries(self, summarise: Callable[[Any, Any], Any]) -> list[Any]:
-        """A small summary of (y, weight) of every partition."""
+        """`summarise(y, weight)` of every partition."""
         task = dask.delayed(summarise, pure=False)
         return list(computed(*(task(p.y, p.weight) for p in self.partitions)))
 
@@ -383,7 +389,7 @@ class DaskSource:
 def dask_source(
     owner: str, X: Any, y: Any, weight: Any, validate: Callable[[Any, Any, Any], Block]
 ) -> DaskSource:
-    """The source of a Dask array or frame X, with y and weights beside it."""
+    """The source of a Dask array or frame X with targets and weights."""
     check_workers()
     rows, weights = LazyRows(as_array(X)).weighted(owner, weight)
     target = rows.targets(owner, y)
@@ -413,27 +419,25 @@ def dask_source(
 def merged_partitions(
     owner: str, X: Any, y: Any, weight: Any, empty: Any, total: Callable[[Item], Any]
 ) -> Any:
-    """The merged totals of all partitions, each computed on its worker.
+    """The merged totals of all partitions, each of which a worker computes.
 
-    `empty`: the total of a partition without rows.
+    `empty` is the total of a partition without rows.
     """
     check_workers()
     array = as_array(X)
     chunks = array.chunks[0]
-    given = {"y": y, "sample_weight": weight}
     aligned = [
         None if values is None else LazyRows(alongside(owner, name, values, array))
-        for name, values in given.items()
+        for name, values in (("y", y), ("sample_weight", weight))
     ]
     rows = X.to_delayed() if hasattr(X, "columns") else array.to_delayed().ravel()
     task = dask.delayed(_total, pure=False)
-    # one node of the graph: a model is sent once a worker, not once a partition
-    once = dask.delayed(total, pure=False, traverse=False)
+    node = _node(total)  # it holds a model, which is not sent with every task
     ends = np.cumsum(chunks)
     columns = rows, *(_delayed(values, len(chunks)) for values in aligned)
     return merged_tasks(
         [
-            task(once, empty, f"rows {end - n + 1} to {end}", int(end - n), *values)
+            task(node, empty, f"rows {end - n + 1} to {end}", int(end - n), *values)
             for end, n, *values in zip(ends, chunks, *columns, strict=True)
         ]
     )
@@ -447,4 +451,5 @@ def _total(
 
 
 def _delayed(values: LazyRows | None, n: int) -> Any:
+    """The n chunks of the values, or n times None."""
     return [None] * n if values is None else values.chunks

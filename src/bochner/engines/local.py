@@ -1,9 +1,9 @@
-"""Rows of features for learners: kept under a memory budget, or made anew each pass."""
+"""Feature rows on this machine: kept in memory, or recomputed in every pass."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -24,33 +24,35 @@ from .sources import ArraySource
 T = TypeVar("T")
 
 CHUNK_BYTES = 128 << 20
-"""Features of one chunk: long enough for its products, short beside the budget."""
+"""Size of a chunk that is kept: large enough for fast products, small compared with
+the budget."""
 
 PASSING_BYTES = 16 << 20
-"""Features of a chunk that is not kept: the next takes its place in memory, where a
-larger one would be given fresh pages, which cost more than the features do."""
+"""Size of a chunk that is not kept. The next chunk reuses its memory; a larger chunk
+would get fresh pages from the system, which cost more than the features themselves."""
 
 
 class Shares(NamedTuple):
-    """Parts of the budget."""
+    """Shares of the memory budget."""
 
-    kept: float  # for features that stay from pass to pass
-    sample: float  # for some of them, which choose a penalty and precondition
-    copies: float  # for copies of the rows that curve
+    kept: float  # for features that stay in memory between passes
+    sample: float  # for sampled rows, which choose the penalty and precondition
+    copies: float  # for copies of the rows whose loss has curvature
 
 
-FITTING, STREAMED = Shares(0.65, 0.35, 0.35), Shares(0.1, 0.3, 0.6)
-"""Where all features fit the first, and where they do not, and copies spare most passes
-the making of features. A sample and copies share what the first leaves."""
+IN_MEMORY, STREAMED = Shares(0.65, 0.35, 0.35), Shares(0.1, 0.3, 0.6)
+"""Shares if all features fit into IN_MEMORY.kept, and if they do not. In the second
+case most passes read the copies of rows, and so do not compute features. The sample and
+the copies share the memory that kept features leave."""
 
 
 @dataclass(frozen=True)
 class RawFeatures:
-    """Columns that learners read, φ(x) = `make`(x) · mixing.
+    """The columns that learners read; the features are φ(x) = `make`(x) · mixing.
 
-    For most maps the columns are the features. Nyström features are k(x, L) U⁻¹: what
-    is linear in them is linear in k(x, L), so learners multiply their coefficients by
-    U⁻¹ instead of every row.
+    For most maps the columns are the features, and `mixing` is None. Nyström features
+    are k(x, L) U⁻¹ with landmarks L: a linear function of them is a linear function of
+    k(x, L), so learners multiply their coefficients by U⁻¹ instead of every row.
     """
 
     make: Callable[[Any], Any]
@@ -59,26 +61,25 @@ class RawFeatures:
     mixing: np.ndarray | None = None
 
     def to_columns(self, B: np.ndarray) -> np.ndarray:
-        """Coefficients of the columns from those of the features."""
+        """Coefficients of the columns, from coefficients B of the features."""
         return B if self.mixing is None else self.mixing.astype(np.float64) @ B
 
 
 def raw_features(transformer: Any, X: Any) -> RawFeatures:
-    """The columns of a fitted transformer, seen on rows like X."""
+    """The columns of a fitted transformer for rows of the type of X."""
     if isinstance(transformer, Pipeline):
-        before, last = transformer[:-1], transformer[-1]
+        steps, last = transformer[:-1], transformer[-1]
         if hasattr(last, "feature_map_") and len(transformer) > 1:
-            first = check_rows(before.transform(X[:1]), "features")
-            inner = raw_features(last, first)
-            return _after(before.transform, inner)
+            first = check_rows(steps.transform(X[:1]), "features")
+            return _after_steps(steps.transform, raw_features(last, first))
     width = getattr(transformer, "n_features_in_", X.shape[1])
-    if width != X.shape[1]:  # compiled loops take the width on trust
+    if width != X.shape[1]:  # compiled loops do not check the width
         raise ValueError(
-            f"{type(transformer).__name__}: the map was fitted on {width} columns, and "
-            f"is given {X.shape[1]}."
+            f"{type(transformer).__name__}: the map was fitted on {width} columns; X "
+            f"has {X.shape[1]}."
         )
     feature_map = getattr(transformer, "feature_map_", None)
-    make = _checked(transformer)
+    make = _checked_transform(transformer)
     if feature_map is not None:
         make = feature_map.astype(X.dtype)
     if isinstance(make, NystroemMap):
@@ -89,18 +90,14 @@ def raw_features(transformer: Any, X: Any) -> RawFeatures:
     return RawFeatures(make, first.shape[1], np.result_type(first.dtype, np.float32))
 
 
-def _after(before: Callable[[Any], Any], inner: RawFeatures) -> RawFeatures:
-    make = inner.make
-    return RawFeatures(
-        lambda X: make(check_rows(before(X), "features")),
-        inner.n_columns,
-        inner.dtype,
-        inner.mixing,
-    )
+def _after_steps(transform: Callable[[Any], Any], features: RawFeatures) -> RawFeatures:
+    """The same columns for rows that earlier steps of a pipeline transform first."""
+    make = features.make
+    return replace(features, make=lambda X: make(check_rows(transform(X), "features")))
 
 
-def _checked(transformer: Any) -> Callable[[Any], Any]:
-    """`transform` of a map that is not ours: floating, finite, an array or CSR."""
+def _checked_transform(transformer: Any) -> Callable[[Any], Any]:
+    """`transform` of a foreign map; its output must be finite floats, dense or CSR."""
 
     def make(X: Any) -> Any:
         F = transformer.transform(X)
@@ -111,12 +108,12 @@ def _checked(transformer: Any) -> Callable[[Any], Any]:
 
 
 def _check_floating(transformer: Any, F: Any) -> None:
-    kind = getattr(F, "dtype", None)
-    if kind is not None and kind.kind in "iub":
+    dtype = getattr(F, "dtype", None)
+    if dtype is not None and dtype.kind in "iub":
         raise ValueError(
-            f"{type(transformer).__name__} gives features of type {kind}; learners "
-            "need floating ones (for integer codes ask the map for output='onehot', "
-            "as in methods.maxout_codes(…, output='onehot'))."
+            f"{type(transformer).__name__} returns features of type {dtype}; learners "
+            "need floating-point features. For integer codes pass output='onehot' to "
+            "the map, as in methods.maxout_codes(…, output='onehot')."
         )
 
 
@@ -127,7 +124,7 @@ def feature_rows(
     report: Report,
     checkpoint: Checkpoint,
 ) -> Any:
-    """The feature rows of a source: at hand, or where the source is."""
+    """The feature rows of a source: on this machine, or on Dask workers."""
     if hasattr(source, "feature_rows"):
         return source.feature_rows(features, budget, report)
     return FeatureRows(source, features, budget, report, checkpoint)
@@ -135,7 +132,7 @@ def feature_rows(
 
 @dataclass
 class KeptRows:
-    """Feature rows held in memory."""
+    """Feature rows in memory."""
 
     F: Any
     y: np.ndarray
@@ -185,7 +182,7 @@ class KeptRows:
 
 @dataclass
 class SourceRows:
-    """What feature rows of any source share: their sizes, and a sample of them."""
+    """The common part of feature rows of any source: their sizes, and a sample."""
 
     source: Any
     features: RawFeatures
@@ -209,10 +206,10 @@ class SourceRows:
     def mixing(self) -> np.ndarray | None:
         return self.features.mixing
 
-    def _drawn(self, n_rows: int, most: int) -> KeptRows:
-        """Drawn once, at most so many: smaller ones are parts of the first."""
+    def _sample_rows(self, n_rows: int, limit: int) -> KeptRows:
+        """At most `limit` random rows. Later samples are taken from the first one."""
         if self._sample is None:
-            places = Stream(0).child("sample").subset(self.n_rows, min(n_rows, most))
+            places = Stream(0).child("sample").subset(self.n_rows, min(n_rows, limit))
             block = self.source.take(places)
             F = self.features.make(block.X)
             self._sample = KeptRows(F, block.y, block.weight, self.mixing)
@@ -221,18 +218,20 @@ class SourceRows:
 
 @dataclass
 class FeatureRows(SourceRows):
-    """Feature rows of a source: the first chunks kept, as far as the budget goes.
+    """Feature rows of a source; the budget decides how many chunks stay in memory.
 
     Parameters
     ----------
     source : Source
+        The rows.
     features : RawFeatures
+        The columns to compute.
     budget : int
-        Bytes for features that are kept.
-    report : Report
-        Told how far a fold has come.
-    checkpoint : Checkpoint
-        Where a fold saves its state, and resumes from.
+        Bytes for features that are kept, and for samples and copies of rows.
+    report : Report, optional
+        Called with the progress of a fold.
+    checkpoint : Checkpoint, optional
+        The file in which a fold saves its state, and from which it resumes.
     """
 
     checkpoint: Checkpoint = field(default_factory=lambda: Checkpoint(None))
@@ -242,15 +241,15 @@ class FeatureRows(SourceRows):
     _buffer: np.ndarray | None = None
 
     def chunk_rows(self, size: int) -> int:
-        """Rows whose features take about so many bytes, within the budget."""
-        bytes_a_row = self.n_columns * self.dtype.itemsize
-        return max(64, min(size, self.budget) // bytes_a_row)
+        """Rows whose features take about `size` bytes, and at most the budget."""
+        bytes_per_row = self.n_columns * self.dtype.itemsize
+        return max(64, min(size, self.budget) // bytes_per_row)
 
     def chunks(self) -> Iterator[Chunk]:
         if self._complete:
             yield from self._kept.values()
             return
-        size = CHUNK_BYTES if self._shares is FITTING else PASSING_BYTES
+        size = CHUNK_BYTES if self._shares is IN_MEMORY else PASSING_BYTES
         i = -1
         for i, block in enumerate(self.source.blocks(self.chunk_rows(size))):
             if i in self._kept:
@@ -262,11 +261,11 @@ class FeatureRows(SourceRows):
         self._complete = len(self._kept) == i + 1
 
     def fold(self, start: Callable[[int], T], add: Callable[[T, Chunk], None]) -> T:
-        """One pass that keeps nothing: `add` takes every chunk into what `start` gives.
+        """One pass that keeps no features: `add` adds every chunk to `start(0)`.
 
-        `start` takes the place of the first row. With a checkpoint file the state is
-        saved between blocks, also where the next one cannot be read, and a fold that an
-        earlier process did not complete is resumed.
+        `start` receives the position of the first row. With a checkpoint file the state
+        is saved between blocks, also if the next block cannot be read, and a fold that
+        an earlier process did not complete is resumed.
         """
         name = self.checkpoint.fold_name()
         fresh = start(0)
@@ -277,7 +276,7 @@ class FeatureRows(SourceRows):
             self.report(f"resumed after {done} blocks, {n_rows:,} rows")
         pace = Pace(self.report, self.source.about_rows, n_rows)
         rows = self.chunk_rows(PASSING_BYTES)
-        blocks = self.source.whole(done)
+        blocks = self.source.stored_blocks(done)
         while True:
             try:
                 block = next(blocks, None)
@@ -286,7 +285,7 @@ class FeatureRows(SourceRows):
                 raise
             if block is None:
                 pace.close()
-                # the caller may change the total, which must not reach a later file
+                # later changes of the total by the caller must not get into the file
                 self.checkpoint.forget(name)
                 return total
             for part in ArraySource(*block).blocks(rows):
@@ -311,33 +310,34 @@ class FeatureRows(SourceRows):
         return newton.values_along(self, loss, both)
 
     def sample(self, n_rows: int) -> KeptRows:
-        return self._drawn(n_rows, self._fitting_rows(self._shares.sample))
+        return self._sample_rows(n_rows, self._rows_in_share(self._shares.sample))
 
     @property
     def _shares(self) -> Shares:
-        whole = self.n_rows * self.n_columns * self.dtype.itemsize
-        return FITTING if whole <= FITTING.kept * self.budget else STREAMED
+        n_bytes = self.n_rows * self.n_columns * self.dtype.itemsize
+        return IN_MEMORY if n_bytes <= IN_MEMORY.kept * self.budget else STREAMED
 
-    def _fitting_rows(self, share: float) -> int:
-        bytes_a_row = self.n_columns * self.dtype.itemsize
-        return max(64, int(share * self.budget / bytes_a_row))
+    def _rows_in_share(self, share: float) -> int:
+        """Rows whose features fit into a share of the budget."""
+        bytes_per_row = self.n_columns * self.dtype.itemsize
+        return max(64, int(share * self.budget / bytes_per_row))
 
     def narrowed(self, masks: list[np.ndarray]) -> KeptRows | None:
         n = sum(int(mask.sum()) for mask in masks)
-        if n > self._fitting_rows(self._shares.copies):
+        if n > self._rows_in_share(self._shares.copies):
             return None
-        F, start = self._room(n), 0
+        F, start = self._row_buffer(n), 0
         for chunk, mask in zip(self.chunks(), masks, strict=True):
             if sparse.issparse(chunk.F):
                 return None
             stop = start + int(mask.sum())
             np.take(chunk.F, np.flatnonzero(mask), 0, out=F[start:stop], mode="clip")
             start = stop
-        # targets are not asked for again where only curvature counts
+        # the copies serve products with the Hessian, which do not read targets
         return KeptRows(F, np.empty(n), None, self.mixing)
 
-    def _room(self, n: int) -> np.ndarray:
-        """A buffer for n rows; one for all, as each replaces the one before."""
+    def _row_buffer(self, n: int) -> np.ndarray:
+        """A buffer for n rows, which is reused: new copies replace the last ones."""
         if self._buffer is None or len(self._buffer) < n:
             self._buffer = np.empty((n, self.n_columns), dtype=self.dtype)
         return self._buffer[:n]

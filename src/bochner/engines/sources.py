@@ -1,4 +1,4 @@
-"""Sources: validated rows with their targets and weights, in blocks or by place."""
+"""Sources: validated rows with targets and weights, in blocks or by position."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from ..features.feature_map import rows_of
 
 
 class Block(NamedTuple):
-    """Rows, their class numbers or targets, and their weights."""
+    """Rows, their class numbers or targets, and their weights (None: all one)."""
 
     X: Any
     y: Any
     weight: np.ndarray | None
 
     def present(self) -> Block:
-        """Without the rows that weigh nothing."""
+        """The block without rows of zero weight."""
         if self.weight is None or isinstance(self.weight, LazyWeights):
-            return self  # all rows of a Dask source weigh something
+            return self  # rows of a Dask source have positive weights
         if self.weight.all():
             return self
         kept = np.flatnonzero(self.weight)
@@ -32,32 +32,32 @@ class Block(NamedTuple):
 
 
 class Source(Protocol):
-    """Rows that can be walked again and again."""
+    """Rows that can be read several times."""
 
     @property
     def n_rows(self) -> int: ...
 
     @property
     def about_rows(self) -> int | None:
-        """How many there are, about, if that is known without a pass."""
+        """About how many rows there are; None if that would need a pass."""
         ...
 
-    def whole(self, skip: int = 0) -> Iterator[Block]:
-        """All rows in order, in the blocks they come in, behind the first few."""
+    def stored_blocks(self, skip: int = 0) -> Iterator[Block]:
+        """The blocks in which the rows are stored, without the first `skip` blocks."""
         ...
 
     def blocks(self, rows: int) -> Iterator[Block]:
-        """All rows in order, about so many at a time, cut the same way every time."""
+        """All rows in order, at most `rows` at a time, always in the same blocks."""
         ...
 
     def take(self, places: np.ndarray) -> Block:
-        """The rows at sorted places."""
+        """The rows at the given positions, which are sorted."""
         ...
 
 
 @dataclass(frozen=True)
 class ArraySource:
-    """Rows of one array or CSR matrix."""
+    """Rows of one array or CSR matrix in memory."""
 
     X: Any
     y: np.ndarray
@@ -71,7 +71,7 @@ class ArraySource:
     def about_rows(self) -> int:
         return self.n_rows
 
-    def whole(self, skip: int = 0) -> Iterator[Block]:
+    def stored_blocks(self, skip: int = 0) -> Iterator[Block]:
         if not skip:
             yield Block(self.X, self.y, self.weight)
 
@@ -88,23 +88,23 @@ class ArraySource:
 
 @dataclass
 class BlockSource:
-    """Rows of a re-iterable of blocks, each validated when it comes by."""
+    """Rows of a re-iterable of blocks, which are validated whenever they are read."""
 
     source: Blocks
     validate: Callable[[Any, Any, Any], Block]
-    counted: int | None = None
+    known_rows: int | None = None  # the number of rows, if a pass has counted them
 
     @property
     def n_rows(self) -> int:
-        if self.counted is None:
-            self.counted = sum(block.X.shape[0] for block in self.whole())
-        return self.counted
+        if self.known_rows is None:
+            self.known_rows = sum(block.X.shape[0] for block in self.stored_blocks())
+        return self.known_rows
 
     @property
     def about_rows(self) -> int | None:
-        return self.source.about_rows() if self.counted is None else self.counted
+        return self.source.about_rows() if self.known_rows is None else self.known_rows
 
-    def whole(self, skip: int = 0) -> Iterator[Block]:
+    def stored_blocks(self, skip: int = 0) -> Iterator[Block]:
         n_blocks = 0
         for item in self.source.weighing():
             n_blocks += 1
@@ -113,20 +113,21 @@ class BlockSource:
         if n_blocks < skip:
             raise ValueError(
                 f"blocks: the checkpoint is of a stream of at least {skip} blocks, and "
-                f"this one ends after {n_blocks}; delete it to start anew."
+                f"this one ends after {n_blocks}; delete the checkpoint file to start "
+                "from the beginning."
             )
 
     def first(self) -> Block:
-        """The first block with rows, as validation leaves them."""
-        return next(block for block in self.whole() if block.X.shape[0])
+        """The first block that has rows, validated."""
+        return next(block for block in self.stored_blocks() if block.X.shape[0])
 
     def blocks(self, rows: int) -> Iterator[Block]:
-        for block in self.whole():
+        for block in self.stored_blocks():
             yield from ArraySource(*block).blocks(rows)
 
     def take(self, places: np.ndarray) -> Block:
         parts, start = [], 0
-        for block in self.whole():
+        for block in self.stored_blocks():
             stop = start + block.X.shape[0]
             inside = places[(places >= start) & (places < stop)] - start
             if len(inside):
@@ -136,7 +137,7 @@ class BlockSource:
 
 
 def validated(item: Item, validate: Callable[[Any, Any, Any], Block]) -> Block:
-    """A block, validated; errors say where it comes from."""
+    """The validated block of an item; errors name the file or block it comes from."""
     try:
         return validate(item.rows, item.y, item.weight)
     except ValueError as error:
@@ -144,24 +145,24 @@ def validated(item: Item, validate: Callable[[Any, Any, Any], Block]) -> Block:
 
 
 def _bad_row(item: Item) -> str:
-    """The first row that is not finite, in words."""
+    """The number of the first row that is not finite, as text for a message."""
     X = item.X
-    dense = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind == "f"
-    if not dense:
+    is_dense = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind == "f"
+    if not is_dense:
         return ""
-    bad = np.flatnonzero(~np.isfinite(X).all(axis=1))
-    return f" (row {item.start + bad[0] + 1})" if len(bad) else ""
+    bad_rows = np.flatnonzero(~np.isfinite(X).all(axis=1))
+    return f" (row {item.start + bad_rows[0] + 1})" if len(bad_rows) else ""
 
 
 def join(parts: list[Block]) -> Block:
-    """Blocks one below the other."""
+    """The blocks concatenated."""
     X = [part.X for part in parts]
-    weighted = any(part.weight is not None for part in parts)
+    has_weights = any(part.weight is not None for part in parts)
     weights = [
         np.ones(len(part.y)) if part.weight is None else part.weight for part in parts
     ]
     return Block(
         sparse.vstack(X, "csr") if any(map(sparse.issparse, X)) else np.concatenate(X),
         np.concatenate([part.y for part in parts]),
-        np.concatenate(weights) if weighted else None,
+        np.concatenate(weights) if has_weights else None,
     )

@@ -1,10 +1,10 @@
-"""Labels of any type as class numbers, their weights, and probabilities from scores.
+"""Class numbers of labels, class weights, and probabilities from scores.
 
-Squared hinge and least squares on ±1 codes both estimate 2 P(class) − 1, up to scale,
-so that one positive number a in softmax(a s) is as much as they need, and the most
-probable class stays the one of the largest score. The scores are those of the model
-without the row: by leave-one-out from the fit itself, or, with calibrate=True, of rows
-that a second fit has never seen.
+Squared hinge and least squares on ±1 codes both estimate 2 P(class) − 1 up to scale. So
+one positive number a is enough to turn scores s into probabilities softmax(a s), and
+the most probable class is the class of the largest score. To find a, every row needs
+the score of a model that was not fitted on that row: by leave-one-out from the fit
+itself or, with calibrate=True, from a second fit that holds some rows out.
 """
 
 from __future__ import annotations
@@ -25,31 +25,37 @@ from ..solvers.losses import Multinomial, log_loss
 from ..solvers.moments import Moments
 
 OWNER = "KernelClassifier"
+"""The estimator that error messages name."""
+
+HELD_OUT_EVERY, MAX_HELD_OUT = 5, 10_000
+"""One row in five is held out for calibration, and at most this many rows."""
+
+LOG_BOUNDS = np.log(1e-2), np.log(1e3)
+"""Bounds of the search for log a."""
 
 
 @dataclass(frozen=True)
 class Labels:
-    """All classes there are, sorted, and a factor on the weights of each."""
+    """All classes, sorted, and a factor for the row weights of each class."""
 
     classes: np.ndarray
     factors: np.ndarray | None
 
     @classmethod
     def of(cls, blocks: Iterable[tuple[Any, Any]], class_weight: Any) -> Labels:
-        """Those of (y, weight) pairs: classes of rows that weigh something."""
-        found, totals = [], []
+        """The classes of (y, weight) pairs, without classes of zero total weight."""
+        labels, weights = [], []
         for y, weight in blocks:
-            classes, total = label_counts(y, weight)
-            found.append(classes)
-            totals.append(total)
-        kinds = sorted({labels.dtype.kind in "OUS" for labels in found})
-        if len(kinds) > 1:
+            block_labels, block_weights = label_counts(y, weight)
+            labels.append(block_labels)
+            weights.append(block_weights)
+        if len({block_labels.dtype.kind in "OUS" for block_labels in labels}) > 1:
             raise ValueError(
-                f"{OWNER}: y holds text in some blocks and numbers in others; make "
-                "them of one kind."
+                f"{OWNER}: y holds text in some blocks and numbers in others; convert "
+                "all labels to one type."
             )
-        classes, codes = np.unique(np.concatenate(found), return_inverse=True)
-        counts = np.bincount(codes, weights=np.concatenate(totals))
+        classes, codes = np.unique(np.concatenate(labels), return_inverse=True)
+        counts = np.bincount(codes, weights=np.concatenate(weights))
         present = counts > 0
         return cls.named(classes[present], class_weight, counts[present])
 
@@ -57,7 +63,7 @@ class Labels:
     def named(
         cls, classes: Any, class_weight: Any, counts: np.ndarray | None = None
     ) -> Labels:
-        """Those given, for rows that are still to come."""
+        """The given classes, with `counts` as the weights of their rows if known."""
         classes = np.unique(classes)
         if len(classes) < 2:
             raise ValueError(
@@ -67,11 +73,11 @@ class Labels:
         return cls(classes, _factors(classes, class_weight, counts))
 
     def lazy_codes(self, y: LazyRows) -> LazyRows:
-        """Class numbers of labels that are fetched when they are asked for."""
+        """Class numbers of labels in a Dask collection."""
         return y.converted(lambda labels: np.searchsorted(self.classes, labels))
 
     def size(self, moments: Moments) -> float:
-        """How many rows there are, from moments of ±1 codes: factors do not count."""
+        """The weight of all rows without class factors, from moments of ±1 codes."""
         if self.factors is None:
             return moments.size
         positive = moments.weight * (1 + moments.mean_t) / 2
@@ -81,10 +87,10 @@ class Labels:
         return max(float((positive / factors).sum()), float(moments.n_rows))
 
     def block(self, X: Any, y: Any, weight: Any) -> Block:
-        """Rows with class numbers for labels and class factors in their weights."""
+        """A block with class numbers for labels and weights times class factors."""
         y = column_or_1d(y, warn=True)
-        counted = True if weight is None else weight > 0
-        codes = class_codes(OWNER, self.classes, y, counted)
+        is_used = True if weight is None else weight > 0
+        codes = class_codes(OWNER, self.classes, y, is_used)
         if self.factors is not None:
             factors = self.factors[codes]
             weight = factors if weight is None else weight * factors
@@ -92,20 +98,21 @@ class Labels:
 
 
 def label_counts(y: Any, weight: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Labels of a partition, and what the rows of each weigh."""
+    """The distinct labels of a block, and the total weight of each."""
     y = column_or_1d(y, warn=True)
     try:
         check_classification_targets(y)
         classes, codes = np.unique(y, return_inverse=True)
     except TypeError as error:
         raise ValueError(
-            f"{OWNER}: y holds labels that cannot be compared ({error}); missing ones "
-            "(None) have to go, and all must be of one kind."
+            f"{OWNER}: y holds labels that cannot be compared ({error}); remove rows "
+            "without a label (None), and convert all labels to one type."
         ) from error
     return classes, np.bincount(codes, weights=weight)
 
 
 def _factors(classes: np.ndarray, class_weight: Any, counts: Any) -> np.ndarray | None:
+    """A factor for every class; None if all are one."""
     if class_weight is None:
         return None
     if isinstance(class_weight, dict):
@@ -124,64 +131,57 @@ def _factors(classes: np.ndarray, class_weight: Any, counts: Any) -> np.ndarray 
         return np.array(factors, dtype=np.float64)
     if not (isinstance(class_weight, str) and class_weight == "balanced"):
         raise ValueError(
-            f"{OWNER}: class_weight must be one of None, 'balanced' and a dict of "
+            f"{OWNER}: class_weight must be one of None, 'balanced' or a dict of "
             f"weights by label; got {class_weight!r}"
             f"{did_you_mean(class_weight, ['balanced'])}."
         )
     if counts is None:
         raise ValueError(
-            f"{OWNER}: class_weight='balanced' needs all rows; give partial_fit a dict."
+            f"{OWNER}: class_weight='balanced' needs all rows at once; pass a dict of "
+            "weights by label to use partial_fit."
         )
     return counts.sum() / (len(classes) * counts)
 
 
-HELD = 5
-HELD_ROWS = 10_000
-"""One row in five is held out, at most this many."""
-
-LOG_BOUNDS = np.log(1e-2), np.log(1e3)
-"""Where the logarithm of a is searched."""
-
-
 def check_in_memory(source: Source) -> None:
-    """Refuse rows that are not in memory: a part of them has to be held out."""
+    """Refuse rows that are not in memory, because some must be held out."""
     if not isinstance(source, ArraySource):
         raise ValueError(
-            "KernelClassifier: calibrate=True needs rows in memory; leave "
-            "calibrate=False, which has probabilities too, for blocks and Dask."
+            f"{OWNER}: calibrate=True needs rows in memory; for blocks and Dask use "
+            "calibrate=False, which gives probabilities too."
         )
 
 
 def split(source: ArraySource) -> tuple[ArraySource, Block]:
-    """Rows to learn from and rows held out, every class among the former."""
+    """Training rows, with at least one row of every class, and held-out rows."""
     n = source.n_rows
-    out = np.zeros(n, dtype=bool)
-    out[Stream(0).child("calibrate").subset(n, min(-(-n // HELD), HELD_ROWS))] = True
-    out[np.unique(source.y, return_index=True)[1]] = False
-    if not out.any():
+    is_held_out = np.zeros(n, dtype=bool)
+    n_held_out = min(-(-n // HELD_OUT_EVERY), MAX_HELD_OUT)
+    is_held_out[Stream(0).child("calibrate").subset(n, n_held_out)] = True
+    is_held_out[np.unique(source.y, return_index=True)[1]] = False
+    if not is_held_out.any():
         raise ValueError(
-            "KernelClassifier: calibrate=True needs more rows than classes, to hold "
-            f"some out; got {n} rows."
+            f"{OWNER}: calibrate=True needs more rows than classes, because some rows "
+            f"are held out; got {n} rows. Use calibrate=False."
         )
-    return ArraySource(*source.take(np.flatnonzero(~out))), source.take(
-        np.flatnonzero(out)
-    )
+    training_rows = ArraySource(*source.take(np.flatnonzero(~is_held_out)))
+    return training_rows, source.take(np.flatnonzero(is_held_out))
 
 
 def temperature(S: np.ndarray, y: np.ndarray, weight: np.ndarray | None) -> float:
-    """a > 0 of the least log loss of softmax(a s), or of 1/(1 + exp(−a s)).
+    """The a > 0 that minimises the log loss of softmax(a s), or of 1/(1 + exp(−a s)).
 
-    One further row counts as one of every class in equal parts, so that rows without
-    an error do not make the model certain of everything.
+    The targets are smoothed as if one further row belonged to all classes in equal
+    parts. So a does not become infinite if every row is classified correctly.
     """
-    from scipy.optimize import minimize_scalar  # heavy to import
+    from scipy.optimize import minimize_scalar  # slow to import
 
     S = S.astype(np.float64)
     S = np.hstack([-S, S]) / 2 if S.shape[1] == 1 else S
     n_classes = S.shape[1]
     loss = Multinomial(n_classes)
-    unsure = 1 / (len(S) + 1)
-    T = (1 - unsure) * loss.encode(y, np.float64) + unsure / n_classes
+    smoothing = 1 / (len(S) + 1)
+    T = (1 - smoothing) * loss.encode(y, np.float64) + smoothing / n_classes
     best = minimize_scalar(
         lambda a: loss.values(S * np.exp(a), T, weight).sum(),
         bounds=LOG_BOUNDS,
@@ -191,31 +191,31 @@ def temperature(S: np.ndarray, y: np.ndarray, weight: np.ndarray | None) -> floa
 
 
 def class_numbers(T: np.ndarray) -> np.ndarray:
-    """Class numbers of ±1 codes (n, K), or (n, 1) for two classes."""
+    """Class numbers of ±1 codes T, (n, K), or (n, 1) for two classes."""
     return (T[:, 0] > 0).astype(int) if T.shape[1] == 1 else T.argmax(axis=1)
 
 
 def probabilities(S: np.ndarray, a: float) -> np.ndarray:
-    """(n, K) from scores (n, K), or (n, 2) from (n, 1)."""
+    """Probabilities (n, K) from scores S (n, K), or (n, 2) from (n, 1)."""
     loss = log_loss(2 if S.shape[1] == 1 else S.shape[1])
     return loss.probabilities(S.astype(np.float64) * a)
 
 
 def gives_probabilities(self: Any) -> bool:
-    """Whether a classifier has `predict_proba`."""
+    """Whether a classifier has `predict_proba`; raises AttributeError if not."""
     if getattr(self, "_temperature", 1.0) is not None:
         return True
     raise AttributeError(
         "predict_proba: this KernelClassifier was saved by an earlier version of "
-        "bochner, which kept no probabilities; fit it again."
+        "bochner, which did not store the calibration; fit it again."
     )
 
 
 def learns_in_parts(self: Any) -> bool:
-    """Whether it has `partial_fit`."""
+    """Whether a classifier has `partial_fit`; raises AttributeError if not."""
     if not self.calibrate:
         return True
     raise AttributeError(
-        "partial_fit cannot hold rows out as calibrate=True asks; leave "
-        "calibrate=False, which has probabilities too."
+        "partial_fit cannot hold rows out, which calibrate=True requires; use "
+        "calibrate=False, which gives probabilities too."
     )

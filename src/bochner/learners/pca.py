@@ -1,10 +1,12 @@
-"""KernelPCA: principal components of features, at any number of rows."""
+"""KernelPCA: principal components of features, for any number of rows."""
 
 from __future__ import annotations
 
+import os
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import (
     BaseEstimator,
@@ -46,7 +48,8 @@ from .preparation import (
 )
 
 ROW_BYTES = 80
-"""Bytes for each entry of the features of few rows: copies and singular vectors."""
+"""Bytes per entry of the features if components are computed from the rows: copies and
+singular vectors."""
 
 
 class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -54,41 +57,58 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
         C = Σ_i (φ(x_i) − μ)(φ(x_i) − μ)ᵀ / n = V Λ Vᵀ,   x → (φ(x) − μ)ᵀ V
 
-    With features whose inner products are the kernel these are the components of
-    scikit-learn's `KernelPCA`, at O(M²) memory instead of O(n²).
+    If the inner products of the M features are the kernel, these are the components of
+    scikit-learn's `KernelPCA`, with O(M²) memory instead of O(n²).
 
     Parameters
     ----------
-    n_components : int
-        Components kept, at most the number of features.
-    features : None, int, method's name or transformer
-        As for `KernelClassifier`. None or an int: Nyström features of a Gaussian
-        kernel, γ by the median rule; nothing is standardised, as there is nothing to
-        validate it by.
-    memory : None, int or str
-        Budget beside the data, as "2 GiB" (the default, or a quarter of the machine).
-    checkpoint : path, optional
-        A file for the state of a fit on `blocks`, as for `KernelRegressor`.
-    checkpoint_every : int
-        Blocks between two writings.
-    verbose : int
-        Report progress on standard error.
-    random_state : int, RandomState or None
+    n_components : int, default=2
+        Number of components, at most the number of features.
+    features : None, int, str or transformer, default=None
+        The feature map, as for `KernelClassifier`. None or an int (the number of
+        features) takes Nyström features of a Gaussian kernel, with γ by the median
+        rule. Features are not standardised, because there is no score to validate
+        that choice.
+    memory : None, float or str, default=None
+        Memory budget of a fit in addition to the data: a number of bytes, or a string
+        such as "2 GiB". None allows 2 GiB, or a quarter of the machine's memory if that
+        is less.
+    checkpoint : str or path-like, default=None
+        File for the state of a fit on `blocks`, as for `KernelRegressor`.
+    checkpoint_every : int, default=16
+        Number of blocks between two writes of the checkpoint file.
+    verbose : int, default=0
+        Positive values report progress on standard error.
+    random_state : int, RandomState or None, default=None
+        Seed of the feature map.
 
     Attributes
     ----------
-    features_ : fitted transformer
-    components_ : array of (n_components, n_map_features)
-    mean_ : array of (n_map_features,)
-    explained_variance_ : array of (n_components,)
-    explained_variance_ratio_ : array of (n_components,)
+    features_ : transformer
+        The fitted feature map.
+    components_ : ndarray of shape (n_components, M)
+        Vᵀ, the components as combinations of features.
+    mean_ : ndarray of shape (M,)
+        μ, the mean of the features.
+    explained_variance_ : ndarray of shape (n_components,)
+        Variances along the components, the largest first.
+    explained_variance_ratio_ : ndarray of shape (n_components,)
+        Shares of the components in the total variance.
     n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns of X, if X is a frame.
+
+    See Also
+    --------
+    sklearn.decomposition.KernelPCA : Exact components with O(n²) memory.
+    KernelClassifier, KernelRegressor : Supervised learners on the same features.
 
     Notes
     -----
-    One pass, O(n M (d + M)) time and O(M³), memory O(M²); of n ≤ M/2 rows
-    O(n M (d + n)) and O(n M). Blocks and `partial_fit` give what `fit` gives on the
-    same map, to rounding.
+    A fit is one pass over the rows, with O(n M (d + M) + M³) time and O(M²) memory. For
+    n ≤ M/2 rows in memory it takes O(n M (d + n)) time and O(n M) memory. Fits on
+    blocks and `partial_fit` give the result of `fit` with the same map, up to rounding.
 
     References
     ----------
@@ -108,12 +128,12 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self,
         n_components: int = 2,
         *,
-        features: Any = None,
-        memory: Any = None,
-        checkpoint: Any = None,
+        features: int | str | BaseEstimator | None = None,
+        memory: float | str | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
         checkpoint_every: int = 16,
         verbose: int = 0,
-        random_state: Any = None,
+        random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.n_components = n_components
         self.features = features
@@ -124,19 +144,28 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.random_state = random_state
 
     @restores_on_error
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Fit the map and the components.
 
         Parameters
         ----------
-        X : array or CSR matrix of shape (n, n_features), Dask collection or `blocks`
-        y : optional
-            Handed to the map.
-        sample_weight : array of (n,), optional
+        X : array-like, CSR matrix, Dask collection or `blocks`, shape (n, d)
+            Rows to learn from.
+        y : array-like of shape (n,), default=None
+            Targets, which only supervised maps use.
+        sample_weight : array-like of shape (n,), default=None
+            Weights of the rows; None weights all rows equally. `blocks` carry their own
+            targets and weights.
 
         Returns
         -------
-        self
+        self : KernelPCA
+            The fitted estimator.
         """
         check_count("KernelPCA", "n_components", self.n_components)
         source, first = self._source(X, sample_weight)
@@ -146,69 +175,101 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         features = kept_map(
             self, checkpoint, lambda: self._fitted_map(first.X, y, first.weight)
         )
-        parts = training(self, source, features, first, _bytes, checkpoint)
-        if _are_few(source, parts.raw.n_columns, self.n_components):
+        parts = training(self, source, features, first, _solver_bytes, checkpoint)
+        if _has_few_rows(source, parts.raw.n_columns, self.n_components):
             self._from_rows(parts)
         else:
-            self._add(parts)
+            self._from_moments(parts)
         self._moments = None
         checkpoint.clear()
         return self
 
     @restores_on_error
-    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Take in one more block; the map is fitted on the first.
+    def partial_fit(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Update the components with one more block of rows.
 
-        After `fit` a new stream begins.
+        The first block fits the map. The first call after `fit` starts from the
+        beginning, with a new map.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n, d)
+            A block of rows.
+        y : array-like of shape (n,), default=None
+            Targets, which only supervised maps use.
+        sample_weight : array-like of shape (n,), default=None
+            Weights of the rows; None weights all rows equally.
+
+        Returns
+        -------
+        self : KernelPCA
+            The updated estimator.
         """
         check_count("KernelPCA", "n_components", self.n_components)
-        begun = getattr(self, "_moments", None) is not None
-        block = self._checked(X, None, sample_weight, not begun)
-        if not begun:
+        continues = getattr(self, "_moments", None) is not None
+        block = self._validate(X, None, sample_weight, reset=not continues)
+        if continues:
+            features = self.features_
+        else:
             self._moments = None
-        features = (
-            self.features_ if begun else self._fitted_map(block.X, y, block.weight)
-        )
+            features = self._fitted_map(block.X, y, block.weight)
         parts = training(self, ArraySource(*block), features, block, moment_bytes)
-        self._add(parts)
+        self._from_moments(parts)
         return self
 
     @over_chunks
     def transform(self, X: Any) -> np.ndarray:
-        """Coordinates along the components, (n, n_components)."""
+        """Coordinates of rows along the components.
+
+        Parameters
+        ----------
+        X : array-like, CSR matrix or Dask collection of shape (n, d)
+            Rows to transform.
+
+        Returns
+        -------
+        ndarray of shape (n, n_components)
+            The coordinates; a Dask array for a Dask collection.
+        """
         check_is_fitted(self, "components_")
         X = checked_rows(self, X, reset=False)
         shift = -self.components_ @ self.mean_
         return predicted(self.features_, self._columns, shift, X)
 
     def forward(self, ops: Ops, X: Tensor) -> Tensor:
-        """What `transform` gives for rows X, in the operations of any namespace."""
+        """`transform` of rows X, written in the operations of the namespace `ops`."""
         shift = -self.components_ @ self.mean_
         return forward_linear(self.features_, ops, X, self._columns, shift)
 
     def outputs(self, ops: Ops, X: Tensor) -> dict[str, Tensor]:
-        """Everything an exported model says of rows X, by name."""
+        """The outputs of an exported model for rows X, by name."""
         return {"components": self.forward(ops, X)}
 
     def _source(self, X: Any, sample_weight: Any) -> tuple[Source, Block]:
         if isinstance(X, Blocks):
             check_alone(self, None, sample_weight)
-            first = first_block(X, self._checked)
-            return BlockSource(X, self._again), first
+            first = first_block(X, self._validate)
+            return BlockSource(X, self._validate_again), first
         X, _, sample_weight = gathered(X, None, sample_weight)
         if is_lazy(X):
-            lazy = lazy_source(self, X, None, sample_weight, self._again)
+            lazy = lazy_source(self, X, None, sample_weight, self._validate_again)
             return lazy, Block(lazy.X, _no_targets(lazy.n_rows), lazy.weight)
-        block = self._checked(X, None, sample_weight, True)
+        block = self._validate(X, None, sample_weight, reset=True)
         return ArraySource(*block), block
 
-    def _checked(self, X: Any, y: Any, weight: Any, reset: bool) -> Block:
+    def _validate(self, X: Any, y: Any, weight: Any, reset: bool) -> Block:
         X = checked_rows(self, X, reset=reset)
         y = np.zeros(X.shape[0]) if y is None else np.asarray(y)
         return Block(X, y, check_weight("KernelPCA", weight, X))
 
-    def _again(self, X: Any, y: Any, weight: Any) -> Block:
-        return self._checked(X, y, weight, False)
+    def _validate_again(self, X: Any, y: Any, weight: Any) -> Block:
+        """Validate a later block, whose columns must be those of the first."""
+        return self._validate(X, y, weight, reset=False)
 
     def _fitted_map(self, X: Any, y: Any, weight: Any) -> Any:
         rng = rng_of(self)
@@ -221,21 +282,22 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return features.fit(X, sample_weight=weight)
 
     def _from_rows(self, parts: Training) -> None:
-        """Of far fewer rows than features: from the rows, not from M² moments."""
+        """Compute components from the rows, which are far fewer than the features."""
         chunks = list(parts.rows.chunks())
         rows = [mixed(chunk.F, parts.raw.mixing) for chunk in chunks]
         F = np.concatenate([R.toarray() if sparse.issparse(R) else R for R in rows])
-        weighted = chunks[0].weight is not None
-        weight = np.concatenate([c.weight for c in chunks]) if weighted else None
-        found = components_of_rows(F.astype(np.float64), weight, self.n_components)
-        self._set(found, parts)
+        has_weights = chunks[0].weight is not None
+        weight = np.concatenate([c.weight for c in chunks]) if has_weights else None
+        result = components_of_rows(F.astype(np.float64), weight, self.n_components)
+        self._set_components(result, parts)
 
-    def _add(self, parts: Training) -> None:
+    def _from_moments(self, parts: Training) -> None:
+        """Add the moments of the rows to those so far, and compute the components."""
         if self.n_components > parts.raw.n_columns:
             raise ValueError(
                 f"KernelPCA: n_components={self.n_components} is more than the "
-                f"{parts.raw.n_columns} features of the map; ask for fewer, or give a "
-                "larger map."
+                f"{parts.raw.n_columns} features of the map; reduce n_components, or "
+                "pass a map with more features."
             )
         mixing, n_columns = parts.raw.mixing, parts.raw.n_columns
 
@@ -243,20 +305,20 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             F = mixed(chunk.F, mixing)
             moments.add(F, np.empty((F.shape[0], 0)), chunk.weight)
 
-        found = parts.rows.fold(lambda place: Moments.zero(n_columns, 0), add)
+        moments = parts.rows.fold(lambda place: Moments.zero(n_columns, 0), add)
         if self._moments is not None:
-            found.merge(self._moments)
-        self._moments = found
-        self._set(components(found, self.n_components), parts)
+            moments.merge(self._moments)
+        self._moments = moments
+        self._set_components(components(moments, self.n_components), parts)
 
-    def _set(self, found: Components, parts: Training) -> None:
+    def _set_components(self, result: Components, parts: Training) -> None:
         self.features_ = parts.transformer
-        self.components_ = found.vectors.T
-        self._columns = parts.raw.to_columns(found.vectors)
-        self.mean_ = found.mean
-        self.explained_variance_ = found.variances
-        total = found.total if found.total > 0 else 1.0
-        self.explained_variance_ratio_ = found.variances / total
+        self.components_ = result.vectors.T
+        self._columns = parts.raw.to_columns(result.vectors)
+        self.mean_ = result.mean
+        self.explained_variance_ = result.variances
+        total = result.total if result.total > 0 else 1.0
+        self.explained_variance_ratio_ = result.variances / total
 
     @property
     def _n_features_out(self) -> int:
@@ -270,17 +332,18 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
 
 def _no_targets(n: int) -> np.ndarray:
-    """Zeros for n rows, which take no memory."""
+    """Zeros for n rows, as a view of a single number."""
     return np.broadcast_to(0.0, n)
 
 
-def _are_few(source: Source, n_columns: int, n_components: int) -> bool:
+def _has_few_rows(source: Source, n_columns: int, n_components: int) -> bool:
     """Whether singular vectors of the rows are cheaper than moments of the columns."""
-    at_hand = isinstance(source, ArraySource)
-    return at_hand and n_components <= source.n_rows <= n_columns // 2
+    in_memory = isinstance(source, ArraySource)
+    return in_memory and n_components <= source.n_rows <= n_columns // 2
 
 
-def _bytes(source: Source, n_columns: int) -> int:
-    if _are_few(source, n_columns, 1):
+def _solver_bytes(source: Source, n_columns: int) -> int:
+    """Memory of the solver in addition to the features."""
+    if _has_few_rows(source, n_columns, 1):
         return ROW_BYTES * source.n_rows * n_columns
     return moment_bytes(source, n_columns)

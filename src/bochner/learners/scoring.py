@@ -1,8 +1,9 @@
-"""`score` of arrays, streams and Dask collections.
+"""`score` for arrays, streams and Dask collections.
 
 scikit-learn's metrics read all targets and predictions at once. Here every block, or
-every partition on its worker, becomes a few sums that merge: accuracy and R² of any
-number of rows in the memory of one block, and a few numbers over the network.
+every partition on its worker, is reduced to a few sums that can be merged. So accuracy
+and R² of any number of rows need the memory of one block, and send only a few numbers
+over the network.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.utils import check_array, column_or_1d
@@ -26,19 +28,20 @@ from .preparation import check_alone, missing_target
 
 @dataclass
 class AccuracySums:
-    """Σw, and Σw over the rows whose label is predicted."""
+    """Σw over all rows, and Σw over the rows whose label is predicted correctly."""
 
     weight: float = 0.0
     right: float = 0.0
 
     @classmethod
     def of(cls, y: Any, predicted: np.ndarray, weight: np.ndarray) -> Self:
-        """Of the rows of a block."""
+        """The sums of a block of rows."""
         y = column_or_1d(y)
         if (y.dtype.kind in "OUS") != (predicted.dtype.kind in "OUS"):
             raise ValueError(
-                f"score: labels in y are of type {y.dtype} ({y[0]!r}), and those of "
-                f"the fit of type {predicted.dtype} ({predicted[0]!r}); convert y."
+                f"score: labels in y have type {y.dtype} ({y[0]!r}), but the model was "
+                f"fitted on labels of type {predicted.dtype} ({predicted[0]!r}); "
+                "convert y."
             )
         return cls(float(weight.sum()), float(weight @ (y == predicted)))
 
@@ -47,7 +50,7 @@ class AccuracySums:
         self.right += other.right
 
     def score(self) -> float:
-        """The share of weight on rows whose label is predicted."""
+        """Accuracy: the share of the weight of correctly predicted rows."""
         return self.right / self.weight
 
 
@@ -63,15 +66,16 @@ class R2Sums:
 
     @classmethod
     def of(cls, y: Any, predicted: np.ndarray, weight: np.ndarray) -> Self:
-        """Of the rows of a block."""
+        """The sums of a block of rows."""
         y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
         if y.shape != predicted.shape:
             raise ValueError(
-                f"score: y has shape {y.shape}, and predictions {predicted.shape}."
+                f"score: y must have the shape of the predictions, {predicted.shape}; "
+                f"got {y.shape}."
             )
         y, predicted = y.reshape(len(y), -1), predicted.reshape(len(y), -1)
         total = float(weight.sum())
-        # about the first target, so that equal targets have no variance at all
+        # relative to the first target, so that equal targets have variance exactly 0
         mean = y[0] + weight @ (y - y[0]) / (total or 1.0)
         squares, errors = weight @ (y - mean) ** 2, weight @ (y - predicted) ** 2
         return cls(len(y), total, mean, squares, errors)
@@ -89,7 +93,7 @@ class R2Sums:
         self.mean, self.weight = start + share * step, total
 
     def score(self) -> float:
-        """R², the mean over targets; as `r2_score` for targets that do not vary."""
+        """R², averaged over targets; constant targets score 1 or 0 as in `r2_score`."""
         if self.n_rows < 2:
             warnings.warn(
                 "R^2 score is not well-defined with less than two samples.",
@@ -104,24 +108,38 @@ class R2Sums:
 
 
 class StreamedScore:
-    """`score` of any form of rows; mixed into a learner before scikit-learn's."""
+    """A mixin with `score` for arrays, streams and Dask collections."""
 
     _sums: ClassVar[type]
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Accuracy of a classifier, R² of a regressor.
+    def score(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> float:
+        """Accuracy of a classifier, or R² of a regressor.
 
         Parameters
         ----------
-        X : array or CSR matrix of shape (n, n_features), Dask collection or `blocks`
-            Blocks carry their targets and weights and are walked once. Partitions of a
-            Dask collection are scored on the workers; their lengths may be unknown.
-        y : array of (n,)
-        sample_weight : array of (n,), optional
+        X : array-like, CSR matrix, Dask collection or `blocks`, shape (n, d)
+            Rows to predict. Blocks carry their own targets and weights and are read
+            once. Partitions of a Dask collection are scored on the workers; their
+            lengths may be unknown.
+        y : array-like of shape (n,), default=None
+            True labels or targets; required unless X are `blocks`.
+        sample_weight : array-like of shape (n,), default=None
+            Weights of the rows; None weights all rows equally.
 
         Returns
         -------
         float
+            The score; 1 is the best.
+
+        Raises
+        ------
+        ValueError
+            If y is missing, has the wrong shape or type, or if all weights are zero.
         """
         check_unmasked("y", y)
         check_unmasked("sample_weight", sample_weight)
@@ -136,21 +154,22 @@ class StreamedScore:
         if is_lazy(X):
             from ..engines.dask import merged_partitions
 
-            sums_of = partial(_block_sums, self)
-            owner = type(self).__name__
-            total = merged_partitions(owner, X, y, sample_weight, self._sums(), sums_of)
+            owner, block_sums = type(self).__name__, partial(_block_sums, self)
+            total = merged_partitions(
+                owner, X, y, sample_weight, self._sums(), block_sums
+            )
             return _score(self, total)
         return super().score(X, y, sample_weight)  # type: ignore[misc]
 
 
 class AccuracyMixin(StreamedScore, ClassifierMixin):
-    """A classifier that is scored by accuracy."""
+    """Accuracy as the score of a classifier."""
 
     _sums = AccuracySums
 
 
 class R2Mixin(StreamedScore, RegressorMixin):
-    """A regressor that is scored by R²."""
+    """R² as the score of a regressor."""
 
     _sums = R2Sums
 
@@ -164,26 +183,26 @@ def _score(owner: Any, total: Any) -> float:
 
 
 def _block_sums(owner: Any, item: Item) -> Any:
-    """The sums of one block or partition; errors name its place."""
+    """The sums of one block or partition; errors name the block."""
 
     def sums(X: Any, y: Any, weight: Any) -> Any:
         if y is None:
             raise missing_target(owner)
         check_unmasked("y", y)
         predicted = np.asarray(owner.predict(X))
-        w = _checked_weight(type(owner).__name__, weight, len(predicted))
+        w = _check_weight(type(owner).__name__, weight, len(predicted))
         if len(y) != len(predicted):
             raise ValueError(
-                f"{type(owner).__name__}: X has {len(predicted)} rows and y has "
-                f"{len(y)}."
+                f"{type(owner).__name__}: X and y must have the same number of rows; X "
+                f"has {len(predicted)} rows and y has {len(y)}."
             )
         return owner._sums.of(y, predicted, w)
 
     return validated(item, sums)
 
 
-def _checked_weight(owner: str, weight: Any, n: int) -> np.ndarray:
-    """Weights of a block, which may all be zero; one each if none were given."""
+def _check_weight(owner: str, weight: Any, n: int) -> np.ndarray:
+    """Weights of a block, which may all be zero; ones for None."""
     if weight is None:
         return np.ones(n)
     check_unmasked("sample_weight", weight)

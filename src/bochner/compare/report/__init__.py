@@ -1,7 +1,7 @@
-"""Report: a comparison as one HTML file, which needs no network and no server.
+"""The report of a comparison: one HTML file that needs no network and no server.
 
-`text` writes figures, `styles` says how contenders look, `charts` and `tables` show
-entries, `finding` says in words what came out; `page` puts them into the template.
+`text` formats figures and writes the finding in sentences, `charts` draws the entries,
+and `page` puts them and the tables into the template.
 """
 
 from .page import check_installed, page, rendered, write

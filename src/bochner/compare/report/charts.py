@@ -1,4 +1,4 @@
-"""Charts as plain Plotly figures, and how contenders look: colour, symbol and dash."""
+"""Charts as plain Plotly figures, and the colour, symbol and dash of contenders."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from ..results import DEFAULT, EXACT, LINEAR, METHOD, TREES, Comparison, Entry
 from . import text
-from .text import measured
+from .text import finite_entries
 
 N_COLOURS = 7
 DASHES = {
@@ -20,7 +20,7 @@ DASHES = {
     "longdash": "9 3",
     "dashdot": "6 2.5 1.5 2.5",
 }
-"""Names of Plotly, and what they are in SVG."""
+"""Dashes by their names in Plotly, as SVG dash arrays."""
 
 SHAPES = {
     "circle": "M5 0A5 5 0 1 1-5 0A5 5 0 1 1 5 0Z",
@@ -37,21 +37,21 @@ SHAPES = {
     "hourglass": "M-4.5-5.5H4.5L-4.5 5.5H4.5Z",
     "star": "M0-6.6 1.6-2.2 6.3-2 2.6 .8 3.9 5.3 0 2.7-3.9 5.3-2.6 .8-6.3-2-1.6-2.2Z",
 }
-"""Symbols of Plotly as paths of SVG, ten units across."""
+"""Symbols by their names in Plotly, as SVG paths about ten units wide."""
 
 METHOD_SHAPES = tuple(SHAPES)[:8]
-SINGLE_LOOKS = {
+SINGLE_STYLES = {
     LINEAR: ("ink", "bowtie", "dashdot"),
     EXACT: ("ink", "star-diamond", "longdash"),
     TREES: ("ink", "hourglass", "dot"),
     DEFAULT: ("own", "star", "solid"),
 }
-"""Colour, symbol and dash of roles that have no size; only what is ours is coloured."""
+"""Colour, symbol and dash of roles without sizes; references are not coloured."""
 
 
 @dataclass(frozen=True)
 class Style:
-    """How a contender looks."""
+    """Colour, symbol and dash of a contender."""
 
     colour: str  # a variable of style.css
     symbol: str  # a symbol of Plotly
@@ -59,7 +59,7 @@ class Style:
 
     @property
     def is_single(self) -> bool:
-        """Whether it is of a contender without sizes, which has one point a chart."""
+        """Whether the contender has no sizes, and so one point in every chart."""
         return self.symbol.removesuffix("-open") not in METHOD_SHAPES
 
     @property
@@ -79,15 +79,15 @@ FRONT = Style("front", "circle-open", "solid")
 
 
 def styles(comparison: Comparison) -> dict[str, Style]:
-    """A style for every name, methods last, in the order of entries."""
+    """A style for every name in the order of the entries, methods last."""
     roles = {entry.name: entry.role for entry in comparison.entries}
-    single = {n: Style(*SINGLE_LOOKS[r]) for n, r in roles.items() if r != METHOD}
+    single = {n: Style(*SINGLE_STYLES[r]) for n, r in roles.items() if r != METHOD}
     methods = [name for name, role in roles.items() if role == METHOD]
     return single | {name: series_style(i) for i, name in enumerate(methods)}
 
 
 def series_style(i: int) -> Style:
-    """The i-th: 7 colours and 16 symbols have no common factor, so 112 differ."""
+    """The i-th style of a method. With 7 colours and 16 symbols, 112 are distinct."""
     suffix = "-open" if i // len(METHOD_SHAPES) % 2 else ""
     shape = METHOD_SHAPES[i % len(METHOD_SHAPES)]
     dash = ("solid", "dash", "dot")[i // N_COLOURS % 3]
@@ -96,7 +96,7 @@ def series_style(i: int) -> Style:
 
 MAX_TICKS = 8
 PAD = 1.25
-"""By how much an axis of features is longer than what it shows, at either end."""
+"""Factor by which the axis of features extends beyond the data at either end."""
 
 Value = Callable[[Entry], "float | None"]
 Trace = dict[str, Any]
@@ -104,7 +104,7 @@ Trace = dict[str, Any]
 
 @dataclass(frozen=True)
 class Chart:
-    """A chart: what it is called, what it shows in words, its traces and axes."""
+    """A chart: its key and title, a sentence about it, its traces and axes."""
 
     key: str
     title: str
@@ -115,7 +115,7 @@ class Chart:
 
 @dataclass(frozen=True)
 class Axis:
-    """What an axis shows of an entry."""
+    """The title of an axis, and the figure of an entry that it shows."""
 
     title: str
     value: Value
@@ -123,40 +123,40 @@ class Axis:
     log: bool = False
 
     def at(self, entry: Entry) -> float | None:
-        """Where an entry stands; None where it has no place on the axis."""
-        found = self.value(entry)
-        if text.known(found) is None or found is None:
+        """The position of an entry; None if it cannot be shown on the axis."""
+        value = text.finite(self.value(entry))
+        if value is None or (self.log and value <= 0):
             return None
-        return None if self.log and found <= 0 else float(found)
+        return float(value)
 
     def bar(self, entry: Entry) -> float | None:
-        """Half of its error bar; None where that would reach below a log axis."""
-        found = self.deviation(entry) if self.deviation else None
+        """Half the error bar; None if it would reach zero or less on a log axis."""
+        deviation = text.finite(self.deviation(entry)) if self.deviation else None
         value = self.at(entry)
-        if text.known(found) is None or found is None or value is None:
+        if deviation is None or value is None or (self.log and deviation >= value):
             return None
-        return None if self.log and found >= value else float(found)
+        return float(deviation)
 
 
 def charts(comparison: Comparison) -> list[Chart]:
-    """The charts that have something to show."""
+    """The charts of a comparison, without those that would be empty."""
     metric = comparison.metric
     score = _score_axis(metric)
-    found = [
+    candidates = [
         _by_features(comparison, score, f"{metric} by number of features"),
         _by_cost(comparison, FIT, score, "fit", f"{metric} by time to fit"),
         _by_features(comparison, ERROR, "kernel error by number of features"),
         _by_cost(comparison, ROW, score, "row", f"{metric} by time to predict"),
     ]
-    return [chart for chart in found if chart.data]
+    return [chart for chart in candidates if chart.data]
 
 
 def _score_axis(metric: str) -> Axis:
     scale = 100.0 if metric == "accuracy" else 1.0
 
     def deviation(entry: Entry) -> float | None:
-        found = entry.score.deviation
-        return None if found is None else scale * found
+        unscaled = entry.score.deviation
+        return None if unscaled is None else scale * unscaled
 
     title = text.metric_title(metric)
     return Axis(title, lambda entry: scale * entry.score.mean, deviation)
@@ -176,7 +176,7 @@ ERROR = Axis(
 
 
 def _by_features(comparison: Comparison, y: Axis, title: str) -> Chart:
-    """Lines of methods over their sizes; scores also have level lines of the rest."""
+    """Methods over their sizes; charts of scores show other contenders as levels."""
     data = _contenders(comparison, FEATURES, y, {METHOD})
     layout = _layout(FEATURES, y, data)
     about = "Lower is closer to the kernel." if y is ERROR else "Higher is better."
@@ -194,7 +194,7 @@ def _by_features(comparison: Comparison, y: Axis, title: str) -> Chart:
 
 
 def _size_ticks(sizes: list[float], ends: tuple[float, float]) -> dict[str, Any]:
-    """Ticks at the sizes themselves."""
+    """Ticks at the sizes of the methods."""
     shown = sizes[:: math.ceil(len(sizes) / MAX_TICKS)]
     return {
         "range": [math.log10(end) for end in ends],
@@ -204,7 +204,7 @@ def _size_ticks(sizes: list[float], ends: tuple[float, float]) -> dict[str, Any]
 
 
 def _by_cost(comparison: Comparison, x: Axis, y: Axis, key: str, title: str) -> Chart:
-    """Every entry at its cost; beside times to fit also the front."""
+    """Scores of all entries over a cost; over times to fit also the Pareto front."""
     data = _contenders(comparison, x, y)
     about = "Up and left is better."
     if data and key == "fit":
@@ -216,8 +216,8 @@ def _by_cost(comparison: Comparison, x: Axis, y: Axis, key: str, title: str) -> 
 def _contenders(
     comparison: Comparison, x: Axis, y: Axis, roles: set[str] | None = None
 ) -> list[Trace]:
-    """A trace of every contender that has a place in the chart."""
-    found = []
+    """A trace for every contender that can be shown in the chart."""
+    traces = []
     for chip, (name, style) in enumerate(styles(comparison).items()):
         shown = [
             entry
@@ -229,14 +229,14 @@ def _contenders(
         ]
         shown.sort(key=lambda entry: (entry.size or 0, x.at(entry) or 0))
         if shown:
-            found.append(_trace(comparison, shown, x, y, _look(chip, style)))
-    return found
+            traces.append(_trace(comparison, shown, x, y, _base_trace(chip, style)))
+    return traces
 
 
 def _trace(
-    comparison: Comparison, shown: list[Entry], x: Axis, y: Axis, look: Trace
+    comparison: Comparison, shown: list[Entry], x: Axis, y: Axis, base: Trace
 ) -> Trace:
-    trace = look | {
+    trace = base | {
         "x": [x.at(entry) for entry in shown],
         "y": [y.at(entry) for entry in shown],
         "mode": "lines+markers",
@@ -250,8 +250,8 @@ def _trace(
 
 
 def _levels(comparison: Comparison, y: Axis, across: list[float]) -> list[Trace]:
-    """Contenders that have no size, from end to end."""
-    found = []
+    """Horizontal lines for the contenders without sizes."""
+    traces = []
     for chip, (name, style) in enumerate(styles(comparison).items()):
         for entry in comparison.entries:
             value = y.at(entry)
@@ -264,15 +264,15 @@ def _levels(comparison: Comparison, y: Axis, across: list[float]) -> list[Trace]
                 **_level_label(entry, len(across)),
                 "hovertext": [_hover(comparison, entry)] * len(across),
             }
-            found.append(_look(chip, style) | level)
-    return found
+            traces.append(_base_trace(chip, style) | level)
+    return traces
 
 
 def _level_label(entry: Entry, n: int) -> Trace:
-    """A name at an end and a side of the line that no other level has.
+    """The name of a level, at an end and on a side that no other level uses.
 
-    The exact kernel and the default learner are named on the left, where methods,
-    which have few features there, are seldom near.
+    The exact kernel and the default learner are named on the left, where methods have
+    few features and rarely score as high.
     """
     name, blank = _label(entry.name, 24), [""] * (n - 1)
     side = "bottom" if entry.role in (DEFAULT, TREES) else "top"
@@ -282,18 +282,22 @@ def _level_label(entry: Entry, n: int) -> Trace:
 
 
 def _front(comparison: Comparison, x: Axis, y: Axis) -> Trace:
-    """Steps along the front, rings around its entries."""
-    shown = [entry for entry in measured(comparison).front() if x.at(entry) is not None]
+    """Steps along the Pareto front, with rings around its entries."""
+    front = finite_entries(comparison).front()
+    shown = [entry for entry in front if x.at(entry) is not None]
     chip = len(styles(comparison))
-    look = _look(chip, FRONT) | {"hoverinfo": "skip", "mode": "lines+markers"}
-    look["line"] = {"shape": "hv", "width": 1.5}
-    look["marker"] = {"symbol": FRONT.symbol, "size": 17, "line": {"width": 1.5}}
-    xs, ys = [x.at(entry) for entry in shown], [y.at(entry) for entry in shown]
-    return look | {"x": xs, "y": ys}
+    return _base_trace(chip, FRONT) | {
+        "x": [x.at(entry) for entry in shown],
+        "y": [y.at(entry) for entry in shown],
+        "hoverinfo": "skip",
+        "mode": "lines+markers",
+        "line": {"shape": "hv", "width": 1.5},
+        "marker": {"symbol": FRONT.symbol, "size": 17, "line": {"width": 1.5}},
+    }
 
 
-def _look(chip: int, style: Style) -> Trace:
-    """What all traces of a contender share; `meta` is for page.js."""
+def _base_trace(chip: int, style: Style) -> Trace:
+    """The parts that all traces of a contender share; page.js reads `meta`."""
     size = 12 if style.is_single else 9
     return {
         "type": "scatter",
@@ -320,23 +324,23 @@ def _hover(comparison: Comparison, entry: Entry) -> str:
 
 
 def _label(name: str, length: int) -> str:
-    """A name that Plotly, which reads tags in text, shows as it is."""
+    """A shortened name, escaped because Plotly interprets tags in text."""
     return html.escape(text.short(name, length), quote=False)
 
 
 def _layout(x: Axis, y: Axis, data: list[Trace]) -> dict[str, Any]:
-    across = [value for trace in data for value in trace["x"]]
-    along = [value for trace in data for value in trace["y"]]
-    return {"xaxis": _axis(x, across), "yaxis": _axis(y, along)}
+    xs = [value for trace in data for value in trace["x"]]
+    ys = [value for trace in data for value in trace["y"]]
+    return {"xaxis": _axis(x, xs), "yaxis": _axis(y, ys)}
 
 
 def _axis(axis: Axis, values: list[float]) -> dict[str, Any]:
-    found: dict[str, Any] = {"title": {"text": axis.title}, "automargin": True}
-    return found | {"type": "log"} | log_ticks(values) if axis.log else found
+    layout: dict[str, Any] = {"title": {"text": axis.title}, "automargin": True}
+    return layout | {"type": "log"} | log_ticks(values) if axis.log else layout
 
 
 def log_ticks(values: list[float]) -> dict[str, Any]:
-    """Ticks with all their digits, where Plotly would write a small 2 and 5."""
+    """Ticks with all their digits; Plotly would label 20 and 50 as a small 2 and 5."""
     first = math.floor(math.log10(min(values, default=1))) - 1
     last = math.ceil(math.log10(max(values, default=1))) + 1
     steps = (1, 2, 5) if last - first <= 4 else (1,)

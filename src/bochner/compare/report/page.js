@@ -2,45 +2,45 @@
 (() => {
   const root = document.documentElement;
   const all = (selector, within = document) => [...within.querySelectorAll(selector)];
-  const say = (words) => { document.getElementById("said").textContent = words; };
+  const announce = (message) => { document.getElementById("status").textContent = message; };
   root.classList.add("js");
 
-  // Charts. Colours are variables of the style sheet, so that it alone knows themes.
-  const PRINT_WIDTH = 640; // pixels of a page, less its margins and those of a card
+  // Charts. Colours are variables of the style sheet, which alone defines the themes.
+  const PRINT_WIDTH = 640; // pixels of a page without its margins and those of a card
   const figures = JSON.parse(document.getElementById("figures").textContent);
   const hidden = new Set();
   const coarse = matchMedia("(pointer: coarse)").matches;
   let printing = false;
   const colour = (name) => getComputedStyle(root).getPropertyValue(`--${name}`).trim();
 
-  const painted = (trace) => {
+  const coloured = (trace) => {
     const ink = colour(trace.meta.colour);
-    const found = structuredClone(trace);
-    found.visible = !hidden.has(trace.meta.chip);
-    found.line.color = ink;
-    found.marker.color = ink;
-    found.marker.line.color = trace.marker.symbol.endsWith("-open") ? ink : colour("surface");
-    if (!trace.marker.symbol.endsWith("-open")) found.marker.line.width = 1;
-    if (found.error_y) found.error_y.color = ink;
-    const halo = `0 0 3px ${colour("surface")}`; // names of levels cross lines
-    found.textfont = { color: ink, size: 12, shadow: `${halo}, ${halo}, ${halo}` };
-    found.hoverlabel = { bordercolor: ink };
-    return found;
+    const result = structuredClone(trace);
+    result.visible = !hidden.has(trace.meta.chip);
+    result.line.color = ink;
+    result.marker.color = ink;
+    result.marker.line.color = trace.marker.symbol.endsWith("-open") ? ink : colour("surface");
+    if (!trace.marker.symbol.endsWith("-open")) result.marker.line.width = 1;
+    if (result.error_y) result.error_y.color = ink;
+    const halo = `0 0 3px ${colour("surface")}`; // labels of levels cross lines
+    result.textfont = { color: ink, size: 12, shadow: `${halo}, ${halo}, ${halo}` };
+    result.hoverlabel = { bordercolor: ink };
+    return result;
   };
 
-  const axis = (given) => ({
-    ...given,
-    title: { ...given.title, standoff: 10, font: { size: 13, color: colour("muted") } },
+  const axis = (settings) => ({
+    ...settings,
+    title: { ...settings.title, standoff: 10, font: { size: 13, color: colour("muted") } },
     gridcolor: colour("grid"),
     linecolor: colour("border"),
     tickfont: { color: colour("muted"), size: 12 },
     zeroline: false,
   });
 
-  const layout = (given) => ({
-    ...given,
-    xaxis: axis(given.xaxis),
-    yaxis: axis(given.yaxis),
+  const layout = (settings) => ({
+    ...settings,
+    xaxis: axis(settings.xaxis),
+    yaxis: axis(settings.yaxis),
     autosize: !printing,
     width: printing ? PRINT_WIDTH : undefined,
     height: printing ? 330 : undefined,
@@ -55,7 +55,7 @@
     },
     hovermode: "closest",
     showlegend: false,
-    // a finger that moves over a chart scrolls the page
+    // on touch screens a drag over a chart scrolls the page
     dragmode: coarse ? false : "zoom",
     uirevision: "kept",
   });
@@ -71,7 +71,7 @@
   const draw = () => {
     for (const figure of figures) {
       const place = document.getElementById(`chart-${figure.key}`);
-      Plotly.react(place, figure.data.map(painted), layout(figure.layout), config);
+      Plotly.react(place, figure.data.map(coloured), layout(figure.layout), config);
     }
   };
 
@@ -109,7 +109,7 @@
     addEventListener("afterprint", () => print(false));
   }
 
-  // The table of entries. Rows without a figure go last, whichever way it is sorted.
+  // The table of entries. Rows without a figure are last in either order.
   const sort = (heading) => {
     const table = heading.closest("table");
     const first = heading.dataset.first || "ascending";
@@ -127,24 +127,24 @@
     for (const other of all("th[aria-sort]", table)) other.setAttribute("aria-sort", "none");
     heading.setAttribute("aria-sort", order);
     table.tBodies[0].append(...[...table.tBodies[0].rows].sort(compare));
-    say(`Sorted by ${heading.textContent.trim()}, ${order}.`);
+    announce(`Sorted by ${heading.textContent.trim()}, ${order}.`);
   };
   for (const heading of all("th[aria-sort]")) {
     heading.querySelector("button").addEventListener("click", () => sort(heading));
   }
 
-  // Code: copied, and shown under the row whose it is.
+  // Code of an entry: copied, or shown below its row.
   const copy = async (button) => {
     const code = button.parentElement.querySelector("code");
     try {
       await navigator.clipboard.writeText(code.textContent);
     } catch {
-      getSelection().selectAllChildren(code); // browsers that keep files off the clipboard
-      if (!document.execCommand("copy")) return say("Select the code to copy it.");
+      getSelection().selectAllChildren(code); // browsers that deny the clipboard to local files
+      if (!document.execCommand("copy")) return announce("Select the code to copy it.");
       getSelection().removeAllRanges();
     }
     button.textContent = "Copied";
-    say("Copied.");
+    announce("Copied.");
     setTimeout(() => { button.textContent = "Copy"; }, 1500);
   };
   const closeCode = () => {

@@ -1,10 +1,11 @@
-"""The report: a comparison as tables and charts in one file of HTML."""
+"""The page of a comparison: charts and tables in one HTML file."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
 import json
+import os
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from importlib import resources
@@ -15,15 +16,19 @@ from ..._core.version import __version__
 from ..results import OURS, Comparison, Entry
 from . import text
 from .charts import FRONT, Chart, Style, charts, styles
-from .text import best_of_ours, finding, measured, tiles
+from .text import best_of_ours, finding, finite_entries, tiles
 
 MAX_CLASSES = 30
 MAX_COLUMNS = 200
+"""Most classes, and most columns of a table, that the page lists."""
+
+UNSAFE_IN_SCRIPTS = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
+"""Characters that could end a <script>, and their escapes in JSON."""
 
 
 @dataclass(frozen=True)
 class Heading:
-    """A column of the table of entries, and which end of it is shown first."""
+    """A column of the table of entries, and the direction in which it sorts first."""
 
     title: str
     first: str = "ascending"
@@ -31,7 +36,7 @@ class Heading:
 
 @dataclass(frozen=True)
 class Cell:
-    """What a cell shows, and the number that it is sorted by; None goes last."""
+    """The text of a cell, and the number that it is sorted by; None is sorted last."""
 
     shown: str
     value: float | None
@@ -39,7 +44,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Row:
-    """An entry in the table."""
+    """An entry as a row of the table."""
 
     name: str
     style: Style
@@ -51,7 +56,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Class:
-    """A label, its rows, and its bar as a percentage of the longest."""
+    """A class label, its rows, and its bar as a percentage of the longest bar."""
 
     label: str
     shown: str
@@ -60,7 +65,7 @@ class Class:
 
 
 def headings(comparison: Comparison) -> list[Heading]:
-    """Titles of columns, between the contender and the mark of the front."""
+    """Columns of figures, between the contender and the mark of the Pareto front."""
     return [
         Heading("features"),
         Heading(text.metric_title(comparison.metric), "descending"),
@@ -69,19 +74,19 @@ def headings(comparison: Comparison) -> list[Heading]:
         Heading("µs per\u00a0row"),
         Heading("peak memory"),
         Heading("model size"),
-        Heading("rows learned from", "descending"),
+        Heading("training rows", "descending"),
     ]
 
 
 def rows(comparison: Comparison) -> list[Row]:
-    """Entries, the highest score first."""
-    front = {id(entry) for entry in measured(comparison).front()}
-    looks = styles(comparison)
-    order = sorted(comparison.entries, key=_falling_score)
+    """Entries as rows of the table, highest score first."""
+    front = {id(entry) for entry in finite_entries(comparison).front()}
+    style_of = styles(comparison)
+    order = sorted(comparison.entries, key=_descending_score)
     return [
         Row(
             name=entry.name,
-            style=looks[entry.name],
+            style=style_of[entry.name],
             cells=_cells(entry, comparison.metric),
             on_front=id(entry) in front,
             code=entry.code,
@@ -92,7 +97,7 @@ def rows(comparison: Comparison) -> list[Row]:
 
 
 def classes(comparison: Comparison) -> list[Class]:
-    """Classes in their order, as many as fit."""
+    """The first MAX_CLASSES classes with their bars."""
     counts = [n for _, n in comparison.data.classes]
     longest, total = max(counts, default=0) or 1, sum(counts) or 1
     return [
@@ -103,8 +108,8 @@ def classes(comparison: Comparison) -> list[Class]:
     ]
 
 
-def _falling_score(entry: Entry) -> float:
-    score = text.known(entry.score.mean)
+def _descending_score(entry: Entry) -> float:
+    score = text.finite(entry.score.mean)
     return float("inf") if score is None else -score
 
 
@@ -113,49 +118,99 @@ def _cells(entry: Entry, metric: str) -> list[Cell]:
     error = None if entry.error is None else entry.error.mean
     return [
         Cell(text.count(entry.size), entry.size),
-        Cell(text.plain_score(entry.score, metric), text.known(entry.score.mean)),
-        Cell(text.spread(entry.error), text.known(error)),
-        Cell(text.number(fit), text.known(fit)),
-        Cell(text.number(1e6 * row), text.known(row)),
+        Cell(text.plain_score(entry.score, metric), text.finite(entry.score.mean)),
+        Cell(text.spread(entry.error), text.finite(error)),
+        Cell(text.number(fit), text.finite(fit)),
+        Cell(text.number(1e6 * row), text.finite(row)),
         Cell(text.size(entry.memory_bytes), entry.memory_bytes),
         Cell(text.size(entry.model_bytes), entry.model_bytes),
         Cell(text.count(entry.n_rows), entry.n_rows),
     ]
 
 
-UNSAFE_IN_SCRIPTS = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
-"""Characters that could end a <script>; JSON reads what stands for them the same."""
+def write(comparison: Comparison, path: str | os.PathLike[str]) -> None:
+    """Write a comparison as one HTML file that loads nothing else.
 
-
-def write(comparison: Comparison, path: Any) -> None:
-    """Write a comparison as one HTML file, which holds all that it needs.
+    The file replaces an existing one only when it is complete. It has about 5 MB.
 
     Parameters
     ----------
     comparison : Comparison
-    path : path
-        By custom ending in `.html`; replaced as a whole.
+        The result of `compare`.
+    path : str or path-like
+        File to write, usually with the suffix `.html`.
+
+    Raises
+    ------
+    ImportError
+        If plotly or jinja2 is not installed (`pip install bochner[report]`).
+
+    See Also
+    --------
+    page : The same HTML as a string.
+
+    Examples
+    --------
+    >>> from bochner import compare, datasets, report
+    >>> digits = datasets.load("digits")
+    >>> comparison = compare(
+    ...     digits.X_train, digits.y_train, methods=["sorf"], sizes=[64], repeats=1
+    ... )  # doctest: +SKIP
+    >>> report.write(comparison, "report.html")  # doctest: +SKIP
     """
-    shown = page(comparison).encode()
+    html = page(comparison).encode()
     with new_file("report", path) as file:
-        file.write(shown)
+        file.write(html)
 
 
 def page(comparison: Comparison) -> str:
-    """A comparison as HTML: charts, a table to sort, the data and how to repeat it.
+    """A comparison as HTML: charts, a sortable table, the data and how to repeat it.
 
-    About 5 MB, most of it Plotly's. Needs the extra: `pip install bochner[report]`.
+    The page has about 5 MB, most of them plotly.js.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        The result of `compare`.
+
+    Returns
+    -------
+    str
+        The page.
+
+    Raises
+    ------
+    ImportError
+        If plotly or jinja2 is not installed (`pip install bochner[report]`).
+
+    See Also
+    --------
+    write : Write the page to a file.
     """
     check_installed()
     content = _content(comparison)
     return rendered(_file("template.html.j2"), charts(comparison), content)
 
 
-def rendered(template: str, drawn: list[Chart], content: dict[str, Any]) -> str:
-    """A template with charts and the look of the report, as one page.
+def rendered(template: str, charts: list[Chart], content: dict[str, Any]) -> str:
+    """A page from a template, with the style sheet and the scripts of the report.
 
-    Names from the data are shown as text, whatever is in them; the page may run only
-    the scripts that were put into it here, and load nothing.
+    Names from the data are escaped. The Content-Security-Policy allows the page to run
+    only the scripts that are included here, and to load nothing.
+
+    Parameters
+    ----------
+    template : str
+        Text of a Jinja2 template.
+    charts : list of Chart
+        Charts that page.js draws.
+    content : dict of str to object
+        Further variables of the template.
+
+    Returns
+    -------
+    str
+        The page.
     """
     jinja2, library = _extras()
     environment = jinja2.Environment(
@@ -164,31 +219,31 @@ def rendered(template: str, drawn: list[Chart], content: dict[str, Any]) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    safe = jinja2.filters.Markup  # our own files, and JSON without tags
+    safe = jinja2.filters.Markup  # only for our own files and JSON without tags
     script, now = _file("page.js"), datetime.now().astimezone()
-    shown = environment.from_string(template).render(
+    html = environment.from_string(template).render(
         content,
-        charts=drawn,
+        charts=charts,
         count=text.count,
         made=now.isoformat(timespec="seconds"),
         made_shown=f"{now.day} {now:%B %Y, %H:%M %Z}",
         policy=_policy(library, script),
         css=safe(_file("style.css")),
         library=safe(library),
-        figures=safe(_json(drawn)),
+        figures=safe(_json(charts)),
         script=safe(script),
     )
-    # names of files may hold bytes that are not Unicode
-    return shown.encode(errors="replace").decode()
+    # file names may hold bytes that are not Unicode
+    return html.encode(errors="replace").decode()
 
 
 def check_installed() -> None:
-    """Refuse, before long work, to write a page without what draws it."""
+    """Raise ImportError if plotly or jinja2 is missing; call this before long work."""
     _extras()
 
 
 def _extras() -> tuple[Any, str]:
-    """jinja2, and plotly.js."""
+    """The module jinja2, and the text of plotly.js."""
     try:
         import jinja2
         import plotly.offline
@@ -196,20 +251,19 @@ def _extras() -> tuple[Any, str]:
         raise ImportError(
             "bochner.report needs plotly and jinja2: pip install bochner[report]"
         ) from missing
-    # as browsers read it: hashes are of text without carriage returns
+    # browsers drop carriage returns before they hash a script
     library = plotly.offline.get_plotlyjs()
     return jinja2, library.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _content(comparison: Comparison) -> dict[str, Any]:
-    """All that the template shows, charts aside."""
-    found = measured(comparison)
+    """Variables of the template, except the charts."""
     return {
         "comparison": comparison,
         "data": comparison.data,
         "finding": finding(comparison),
         "tiles": tiles(comparison),
-        "best": best_of_ours(found),
+        "best": best_of_ours(finite_entries(comparison)),
         "ours": OURS,
         "styles": styles(comparison),
         "front_style": FRONT,
@@ -223,16 +277,16 @@ def _content(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def _json(drawn: list[Chart]) -> str:
-    """Figures for page.js, without any character that HTML could take for a tag."""
-    shown = json.dumps([asdict(chart) for chart in drawn], allow_nan=False)
+def _json(charts: list[Chart]) -> str:
+    """Charts as JSON for page.js, without characters that could form an HTML tag."""
+    figures = json.dumps([asdict(chart) for chart in charts], allow_nan=False)
     for character, escaped in UNSAFE_IN_SCRIPTS.items():
-        shown = shown.replace(character, escaped)
-    return shown
+        figures = figures.replace(character, escaped)
+    return figures
 
 
 def _policy(*scripts: str) -> str:
-    """Content-Security-Policy: these scripts and no others, no network."""
+    """A Content-Security-Policy that allows these scripts only, and no network."""
     hashes = [hashlib.sha256(script.encode()).digest() for script in scripts]
     allowed = " ".join(f"'sha256-{base64.b64encode(h).decode()}'" for h in hashes)
     return (

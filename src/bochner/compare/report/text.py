@@ -1,4 +1,4 @@
-"""Figures with their units as text, and the finding of a comparison in words."""
+"""Figures with their units as text, and the finding of a comparison in sentences."""
 
 from __future__ import annotations
 
@@ -21,63 +21,83 @@ MISSING = "\N{EN DASH}"
 PLUS_MINUS = "\u00a0±\u00a0"
 BYTE_UNITS = ("B", "kB", "MB", "GB", "TB")
 
+MARGIN = 0.01
+"""Scores this close to the best count as nearly as good: a point of accuracy."""
 
-def known(value: float | None) -> float | None:
-    """The value, or None where it is not a finite number."""
+ROLES = {
+    METHOD: "Best feature map",
+    DEFAULT: "Default learner",
+    EXACT: "Exact kernel",
+    TREES: "Boosted trees",
+    LINEAR: "Linear model",
+}
+"""Titles of the roles."""
+
+SUBJECTS = {
+    DEFAULT: "the default learner",
+    EXACT: "the exact kernel",
+    TREES: "boosted trees",
+    LINEAR: "a linear model",
+}
+"""Subjects of sentences for the roles that have a single entry."""
+
+
+def finite(value: float | None) -> float | None:
+    """The value if it is a finite number, else None."""
     return value if value is not None and math.isfinite(value) else None
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """So many significant digits, without an exponent unless it is tiny."""
-    if known(value) is None:
+    """A number with significant digits, without an exponent unless it is tiny."""
+    if finite(value) is None:
         return MISSING
     assert value is not None
     if value == 0:
         return "0"
-    rounded = f"{value:.{digits - 1}e}"  # first: 0.9996 has a digit more than 1.00
+    rounded = f"{value:.{digits - 1}e}"  # rounding may add a digit: 0.9996 is 1.00
     decimals = max(digits - 1 - int(rounded.partition("e")[2]), 0)
     return _signed(rounded) if decimals > 7 else fixed(value, decimals)
 
 
 def fixed(value: float, decimals: int) -> str:
-    """So many digits after the point."""
+    """A number with `decimals` digits after the point."""
     return _signed(f"{value:,.{decimals}f}")
 
 
 def count(value: float | None) -> str:
-    """A whole number."""
+    """A whole number with thousands separators."""
     return MISSING if value is None else f"{value:,}"
 
 
 def plain_score(spread: Spread, metric: str) -> str:
-    """A score and its deviation, without its unit."""
+    """A score and its deviation without the unit."""
     scale, decimals = (100.0, 2) if metric == "accuracy" else (1.0, 4)
-    if known(spread.mean) is None:
+    if finite(spread.mean) is None:
         return MISSING
     shown = fixed(scale * spread.mean, decimals)
-    if known(spread.deviation) is None:
+    if finite(spread.deviation) is None:
         return shown
     assert spread.deviation is not None
     return f"{shown}{PLUS_MINUS}{fixed(scale * spread.deviation, decimals)}"
 
 
 def score(spread: Spread, metric: str) -> str:
-    """A score and its deviation: accuracy as a percentage."""
+    """A score and its deviation with the unit: accuracy as a percentage."""
     shown = plain_score(spread, metric)
     return f"{shown}\u00a0%" if metric == "accuracy" and shown != MISSING else shown
 
 
 def metric_title(metric: str) -> str:
-    """A metric with its unit, for an axis or a column."""
+    """A metric with its unit, as the title of an axis or a column."""
     return "accuracy,\u00a0%" if metric == "accuracy" else metric
 
 
 def spread(value: Spread | None) -> str:
-    """A mean and its deviation, to the same decimals."""
-    if value is None or known(value.mean) is None:
+    """A mean and its deviation, with the same number of decimals."""
+    if value is None or finite(value.mean) is None:
         return MISSING
     shown = number(value.mean)
-    if known(value.deviation) is None or "e" in shown:
+    if finite(value.deviation) is None or "e" in shown:
         return shown
     assert value.deviation is not None
     decimals = len(shown.partition(".")[2])
@@ -85,8 +105,8 @@ def spread(value: Spread | None) -> str:
 
 
 def seconds(value: float | None) -> str:
-    """A time, in the unit that suits it."""
-    if known(value) is None:
+    """A time in µs, ms, s, minutes or hours, by its size."""
+    if finite(value) is None:
         return MISSING
     assert value is not None
     if value < 1:
@@ -109,8 +129,8 @@ def micros(value: float | None) -> str:
 
 
 def size(value: float | None) -> str:
-    """Bytes, in the unit that suits them."""
-    if known(value) is None:
+    """A number of bytes in B, kB, MB, GB or TB, by its size."""
+    if finite(value) is None:
         return MISSING
     assert value is not None
     power = 0
@@ -120,8 +140,8 @@ def size(value: float | None) -> str:
 
 
 def percent(share: float | None) -> str:
-    """A share of rows; what is not zero does not look it."""
-    if known(share) is None:
+    """A share as a percentage; small positive shares are not shown as zero."""
+    if finite(share) is None:
         return MISSING
     assert share is not None
     return (
@@ -130,40 +150,19 @@ def percent(share: float | None) -> str:
 
 
 def short(name: str, length: int = 60) -> str:
-    """A name on one line, cut where it is very long."""
+    """A name on one line, cut after `length` characters."""
     line = " ".join(name.split())
     return line if len(line) <= length else line[: length - 1] + "…"
 
 
 def _signed(shown: str) -> str:
+    """The number with a typographic minus sign."""
     return "−" + shown[1:] if shown.startswith("-") else shown
-
-
-MARGIN = 0.01
-"""How far from the best score still counts as near it: a point of accuracy."""
-
-
-ROLES = {
-    METHOD: "Best feature map",
-    DEFAULT: "Default learner",
-    EXACT: "Exact kernel",
-    TREES: "Boosted trees",
-    LINEAR: "Linear model",
-}
-"""Titles of roles."""
-
-SUBJECTS = {
-    DEFAULT: "the default learner",
-    EXACT: "the exact kernel",
-    TREES: "boosted trees",
-    LINEAR: "a linear model",
-}
-"""Roles that have one entry, in a sentence."""
 
 
 @dataclass(frozen=True)
 class Tile:
-    """One figure to remember, and whose it is."""
+    """A main figure of the report, and the entry that it belongs to."""
 
     title: str
     figure: str
@@ -171,89 +170,92 @@ class Tile:
     deviation: str = ""
 
 
-def measured(comparison: Comparison) -> Comparison:
-    """The comparison without entries whose score or time is not a finite number."""
+def finite_entries(comparison: Comparison) -> Comparison:
+    """The comparison with only the entries whose score and time are finite."""
     kept = tuple(
         entry
         for entry in comparison.entries
-        if known(entry.score.mean) is not None
-        and known(entry.fit_seconds.mean) is not None
+        if finite(entry.score.mean) is not None
+        and finite(entry.fit_seconds.mean) is not None
     )
     return replace(comparison, entries=kept)
 
 
 def finding(comparison: Comparison) -> str:
-    """Sentences: the best, the best of every other role, and what is nearly as good."""
-    found = measured(comparison)
-    if not found.entries:
+    """The result in sentences: the best, the other roles, a fast near-best entry."""
+    comparison = finite_entries(comparison)
+    if not comparison.entries:
         return "Nothing could be measured."
-    best = found.best()
+    best = comparison.best()
     verb = _verb(best, "scores", "score")
-    words = [f"{_upper(_whole(best))} {verb} best: {_achieved(found, best)}"]
-    for entry in _others(found, best):
+    clauses = [f"{_capitalised(_title(best))} {verb} best: {_score(comparison, best)}"]
+    for entry in _best_of_other_roles(comparison, best):
         verb = _verb(entry, "reaches", "reach")
-        words.append(f"{_subject(entry)} {verb} {_achieved(found, entry)}")
-    lead = found.trees_lead()
-    said = "; ".join(words) + "." + ("" if lead is None else f" {lead}")
-    cheap = cheapest(found)
-    if cheap is best:
-        return said
-    near = f"{_whole(cheap)} ({score(cheap.score, found.metric)})"
-    if cheap in _others(found, best):  # its score was said
-        near = "the best feature map" if cheap.role == METHOD else _subject(cheap)
+        clauses.append(f"{_subject(entry)} {verb} {_score(comparison, entry)}")
+    lead = comparison.trees_lead()
+    sentences = "; ".join(clauses) + "." + ("" if lead is None else f" {lead}")
+    fast = fastest_near_best(comparison)
+    if fast is best:
+        return sentences
+    subject = f"{_title(fast)} ({score(fast.score, comparison.metric)})"
+    if fast in _best_of_other_roles(comparison, best):  # its score is in a clause
+        subject = "the best feature map" if fast.role == METHOD else _subject(fast)
     return (
-        f"{said} {_upper(near)} {_verb(cheap, 'comes', 'come')} within "
-        f"{_margin(found)} of the best and {_verb(cheap, 'takes', 'take')} "
-        f"{seconds(cheap.fit_seconds.mean)} to fit, against "
+        f"{sentences} {_capitalised(subject)} {_verb(fast, 'comes', 'come')} within "
+        f"{_margin(comparison)} of the best and {_verb(fast, 'takes', 'take')} "
+        f"{seconds(fast.fit_seconds.mean)} to fit, against "
         f"{seconds(best.fit_seconds.mean)}."
     )
 
 
-def best_of_ours(found: Comparison) -> Entry | None:
-    """The feature map or default learner of the highest score, or what there is."""
-    return found.best_of(*OURS) or (found.best() if found.entries else None)
+def best_of_ours(comparison: Comparison) -> Entry | None:
+    """The best feature map or default learner; without any, the best reference."""
+    ours = comparison.best_of(*OURS)
+    return ours or (comparison.best() if comparison.entries else None)
 
 
 def tiles(comparison: Comparison) -> list[Tile]:
-    """The best of every role, the highest score first, and what is nearly as good."""
-    found = measured(comparison)
-    tops = [entry for role in ROLES if (entry := found.best_of(role)) is not None]
-    tops.sort(key=lambda entry: -entry.score.mean)
-    shown = [_tile(found, entry) for entry in tops]
-    cheap = cheapest(found) if found.entries else None
-    if cheap is not None and cheap is not found.best():
-        about = f"to fit {_whole(cheap)}, within {_margin(found)} of the best"
-        fit = seconds(cheap.fit_seconds.mean)
-        shown.append(Tile("Fastest near the best", fit, about))
-    return shown
+    """The best entry of every role, highest score first, and a fast near-best one."""
+    comparison = finite_entries(comparison)
+    entries = [
+        entry for role in ROLES if (entry := comparison.best_of(role)) is not None
+    ]
+    entries.sort(key=lambda entry: -entry.score.mean)
+    tiles = [_tile(comparison, entry) for entry in entries]
+    fast = fastest_near_best(comparison) if entries else None
+    if fast is not None and fast is not comparison.best():
+        about = f"to fit {_title(fast)}, within {_margin(comparison)} of the best"
+        fit = seconds(fast.fit_seconds.mean)
+        tiles.append(Tile("Fastest near the best", fit, about))
+    return tiles
 
 
-def cheapest(found: Comparison) -> Entry:
-    """The fastest to fit whose score is within the margin of the best."""
-    enough = found.best().score.mean - MARGIN
-    near = [entry for entry in found.front() if entry.score.mean >= enough]
-    return near[0] if near else found.best()
+def fastest_near_best(comparison: Comparison) -> Entry:
+    """The entry with the shortest fit whose score is within MARGIN of the best."""
+    floor = comparison.best().score.mean - MARGIN
+    near = [entry for entry in comparison.front() if entry.score.mean >= floor]
+    return near[0] if near else comparison.best()
 
 
-def _tile(found: Comparison, entry: Entry) -> Tile:
-    about = f"{_whole(entry)}, " if entry.role == METHOD else ""
-    about += f"{seconds(entry.fit_seconds.mean)} to fit{_rows(found, entry)}"
-    mean = score(Spread(entry.score.mean, None), found.metric)
-    deviation = plain_score(entry.score, found.metric).partition("±")[2]
+def _tile(comparison: Comparison, entry: Entry) -> Tile:
+    about = f"{_title(entry)}, " if entry.role == METHOD else ""
+    about += f"{seconds(entry.fit_seconds.mean)} to fit{_rows(comparison, entry)}"
+    mean = score(Spread(entry.score.mean, None), comparison.metric)
+    deviation = plain_score(entry.score, comparison.metric).partition("±")[2]
     return Tile(
         ROLES[entry.role], mean, about, deviation and f"±\u00a0{deviation.strip()}"
     )
 
 
-def _others(found: Comparison, best: Entry) -> list[Entry]:
-    """The best of every role that the best is not of."""
-    tops = [found.best_of(role) for role in ROLES if role != best.role]
-    return [entry for entry in tops if entry is not None]
+def _best_of_other_roles(comparison: Comparison, best: Entry) -> list[Entry]:
+    """The best entry of every role except the role of the given one."""
+    entries = [comparison.best_of(role) for role in ROLES if role != best.role]
+    return [entry for entry in entries if entry is not None]
 
 
 def _subject(entry: Entry) -> str:
     if entry.role == METHOD:
-        return f"the best feature map, {_whole(entry)},"
+        return f"the best feature map, {_title(entry)},"
     return SUBJECTS[entry.role]
 
 
@@ -261,33 +263,33 @@ def _verb(entry: Entry, singular: str, plural: str) -> str:
     return plural if entry.role == TREES else singular
 
 
-def _whole(entry: Entry) -> str:
+def _title(entry: Entry) -> str:
     if entry.role != METHOD:
         return _subject(entry)
     size = "" if entry.size is None else f" with {count(entry.size)} features"
     return short(entry.name) + size
 
 
-def _achieved(found: Comparison, entry: Entry) -> str:
-    metric = f"{found.metric} " if entry is found.best() else ""
-    return metric + score(entry.score, found.metric) + _rows(found, entry)
+def _score(comparison: Comparison, entry: Entry) -> str:
+    metric = f"{comparison.metric} " if entry is comparison.best() else ""
+    return metric + score(entry.score, comparison.metric) + _rows(comparison, entry)
 
 
-def _rows(found: Comparison, entry: Entry) -> str:
-    """Said only of those that learned from fewer rows than there are."""
-    total = found.data.n_train
+def _rows(comparison: Comparison, entry: Entry) -> str:
+    """The training rows of an entry in brackets, if it did not use all of them."""
+    total = comparison.data.n_train
     if entry.n_rows >= total:
         return ""
     return f" (from {count(entry.n_rows)} of {count(total)} rows)"
 
 
-def _margin(found: Comparison) -> str:
-    return "1 point" if found.metric == "accuracy" else number(MARGIN, 1)
+def _margin(comparison: Comparison) -> str:
+    return "1 point" if comparison.metric == "accuracy" else number(MARGIN, 1)
 
 
-def _upper(words: str) -> str:
-    """A sentence begins with a capital; names of methods stay as they are."""
-    for first in ("the ", "a ", SUBJECTS[TREES]):
-        if words.startswith(first):
-            return words[0].upper() + words[1:]
-    return words
+def _capitalised(subject: str) -> str:
+    """The subject with a capital first letter; names of methods stay unchanged."""
+    for first_words in ("the ", "a ", SUBJECTS[TREES]):
+        if subject.startswith(first_words):
+            return subject[0].upper() + subject[1:]
+    return subject

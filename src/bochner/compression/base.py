@@ -36,6 +36,18 @@ class Selection:
         Relative error ‖Σ_u w_u R_u − r‖/‖r‖ with 1, 2, … units, where r is the target.
         A run for that many units ends at the same error or, between two refits, at a
         slightly smaller one.
+
+    See Also
+    --------
+    GIGA : A compression that selects units.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner import methods
+    >>> X = np.random.default_rng(0).normal(size=(50, 3))
+    >>> methods.giga(16, n_candidates=200, random_state=0).fit(X).compression_
+    Selection(16 units kept, error 0...)
     """
 
     kept: np.ndarray

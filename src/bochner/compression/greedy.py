@@ -317,8 +317,8 @@ class Greedy(Compression):
         if feature_map.n_components < n_components:
             sample = "n_rows" if self.n_pairs is None else "n_pairs"
             warnings.warn(
-                f"{owner}: kept {feature_map.n_components} columns instead of "
-                f"n_components={n_components}, because no other candidate lowers the "
+                f"{owner}: kept {feature_map.n_components} of n_components="
+                f"{n_components} columns, because no other candidate lowers the "
                 f"relative error, which is {selection.error:.2g} on the sampled rows. "
                 "Lower n_components. If the error is large on other rows, raise "
                 f"{sample} or n_candidates; if it is 0, look for constant or repeated "

@@ -317,7 +317,7 @@ def _margins(
     for start in range(0, len(pool), SCORED_ROWS):
         part = slice(start, start + SCORED_ROWS)
         S, y = columns(pool.X[part]) @ B, pool.y[part, None]
-        own = np.take_along_axis(S, y, axis=1)[:, 0].copy()
+        own_score = np.take_along_axis(S, y, axis=1)[:, 0].copy()
         np.put_along_axis(S, y, -np.inf, axis=1)
-        margins[part] = own - S.max(axis=1)
+        margins[part] = own_score - S.max(axis=1)
     return margins

@@ -131,11 +131,26 @@ class RowTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     """Base class of transformers of dense or CSR rows: validation, names and tags."""
 
     def forward(self, ops: Ops, X: Tensor) -> Tensor:
-        """The output of `transform` for rows X, in the operations of `ops`."""
+        """The output of `transform` for rows X, in the operations of `ops`.
+
+        Parameters
+        ----------
+        ops : Ops
+            Array operations, for instance those of NumPy or of the ONNX writer.
+        X : Tensor of shape (n, n_features)
+            Rows, as a tensor of `ops`.
+
+        Returns
+        -------
+        Tensor of shape (n, n_components)
+        """
         raise NotImplementedError
 
     def outputs(self, ops: Ops, X: Tensor) -> dict[str, Tensor]:
-        """All outputs of an exported model for rows X, by name."""
+        """All outputs of an exported model for rows X, by name.
+
+        The parameters are those of `forward`.
+        """
         return {"features": self.forward(ops, X)}
 
     def _validated(self, X: Any, *, reset: bool) -> Any:

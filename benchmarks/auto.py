@@ -12,10 +12,10 @@ from bochner import RandomFeatures
 from bochner._core.random import Stream
 from bochner.features.feature_map import project
 from bochner.kernels.laws import Normal
-from bochner.projections.auto import WORTH
+from bochner.projections.auto import SORF_WORTH
 from bochner.projections.base import BUTTERFLY_NS, CSR_NS, DENSE_NS
 from bochner.projections.dense import Dense
-from bochner.projections.hadamard import SORF, padded
+from bochner.projections.hadamard import SORF, padded_length
 
 from .timing import interleaved, print_table
 
@@ -34,7 +34,8 @@ def run(quick: bool = False) -> None:
         ["rows", "d", "M", "chosen", "dense, ms", "SORF, ms", "chosen/best"],
         rows,
     )
-    print(f"SORF is chosen up to {WORTH:g} times the dense product: its error is half.")
+    limit = f"{SORF_WORTH:g} times the dense product"
+    print(f"SORF is chosen up to {limit}: its error is half.")
 
 
 def _rows(n: int, d: int, csr: bool) -> Any:
@@ -61,7 +62,7 @@ def _constants(entries: int) -> None:
         },
         repeats=5,
     )
-    stages = 3 * np.log2(padded(d))
+    stages = 3 * np.log2(padded_length(d))
     rows = [
         ["multiply-add, dense", DENSE_NS, best["dense"] / (n * d * m)],
         ["multiply-add, CSR", CSR_NS, best["csr"] / (A.nnz * m)],

@@ -31,7 +31,7 @@ from bochner.compression.greedy import problem_of
 from bochner.compression.products import all_pairs
 from bochner.features.feature_map import project
 from bochner.kernels.shift_invariant import Gaussian
-from bochner.projections.algebra import BlockMap, plain_rows, whole_blocks
+from bochner.projections.block_map import BlockMap, rows_as_matrix, rows_of_blocks
 from bochner.projections.circulant import Circulant
 from bochner.projections.hadamard import SORF
 from papers.giga import FASHION
@@ -133,8 +133,8 @@ def _structures(quick: bool) -> None:
             assert isinstance(linear, BlockMap)
             kept = np.sort(Stream(1).permutation(5000)[:J])
             maps = {
-                "blocks": whole_blocks(linear, kept),
-                "rows": plain_rows(linear, kept),
+                "blocks": rows_of_blocks(linear, kept),
+                "rows": rows_as_matrix(linear, kept),
             }
             chosen = "rows" if type(linear.select(kept)) is type(maps["rows"]) else ""
             X = np.random.default_rng(0).normal(size=(4096, d)).astype(np.float32)

@@ -1,35 +1,47 @@
-"""Planning formulas: how many components, and how good a map will be."""
+"""Planning formulas: numbers of components that suffice, and errors to expect."""
 
 from __future__ import annotations
 
 from math import ceil, e, exp, isinf, log
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ._core.validation import check_count, check_positive
 from .kernels.shift_invariant import ShiftInvariant
 
 
 def johnson_lindenstrauss(n: int, *, eps: float, eta: float) -> int:
-    """Components of a Gaussian projection that keep all distances of n points.
+    """Components of a Gaussian projection that preserve all distances of n points.
 
-    k ≥ ln(n(n − 1)/η) / (ε²/4 − ε³/6): then all n(n − 1)/2 squared distances keep
-    within 1 ± ε with probability 1 − η (each fails with at most 2 exp(−k(ε²/4 −
-    ε³/6))).
+    With k ≥ ln(n(n − 1)/η) / (ε²/4 − ε³/6) components, all n(n − 1)/2 squared distances
+    change by a factor within 1 ± ε with probability at least 1 − η. A single distance
+    fails with probability at most 2 exp(−k(ε²/4 − ε³/6)).
 
     Parameters
     ----------
     n : int
         Number of points, at least 2.
     eps : float in (0, 1)
-        Relative error of squared distances.
+        ε, the relative error of squared distances.
     eta : float in (0, 1)
-        Probability of failure.
+        η, the probability of failure.
 
     Returns
     -------
     int
+        k, the smallest sufficient number of components.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of its range.
+
+    See Also
+    --------
+    bochner.RandomProjection : Projects with this number of components.
+    measurements_for_rip : Preserves the lengths of all sparse vectors.
 
     References
     ----------
@@ -51,38 +63,57 @@ def johnson_lindenstrauss(n: int, *, eps: float, eta: float) -> int:
 
 
 def features_for_sparse(
-    k: int, d: int, *, eps: float, delta: float, sigma: Any, diameter: float
+    k: int,
+    d: int,
+    *,
+    eps: float,
+    delta: float,
+    sigma: float | ShiftInvariant,
+    diameter: float,
 ) -> int:
-    """Frequencies that give the kernel within ε on all k-sparse points at once.
+    """Frequencies that estimate the kernel within ε on all k-sparse points at once.
 
-    M ≥ 4(z + 2)/ε² · [2z/(z + 2) · ln(4e·d·σ_p·diam/(z ε)) + ln(3/δ)], z = min(2k, d):
-    then sup |⟨φ(x), φ(y)⟩ − k(x, y)| < ε with probability 1 − δ for the cos/sin map of
-    M frequencies (2M columns). Cosines with random phases need at least four times as
-    many, as their terms lie in [−2, 2].
+    With M ≥ 4(z + 2)/ε² · [2z/(z + 2) · ln(4e·d·σ_p·diam/(z ε)) + ln(3/δ)] frequencies,
+    z = min(2k, d), sup |⟨φ(x), φ(y)⟩ − k(x, y)| < ε with probability at least 1 − δ for
+    the cos/sin map (2M columns). Cosines with random phases need at least four times as
+    many frequencies, because their terms lie in [−2, 2].
 
     Parameters
     ----------
     k : int
-        Non-zeros of a point, at most d.
+        Number of non-zeros of a point, at most d.
     d : int
+        Number of features.
     eps : float in (0, 1)
+        ε, the largest error of the kernel.
     delta : float in (0, 1)
-        Probability of failure.
+        δ, the probability of failure.
     sigma : float or ShiftInvariant kernel
-        σ_p, the root of the spectral law's second moment E‖ω‖² (√(2γd) for the
-        Gaussian), or the kernel to take it from. It must be finite, which it is not
-        for Laplacian, spherical and Matérn kernels with ν ≤ 1.
+        σ_p, the square root of the second moment E‖ω‖² of the spectral law (√(2γd) for
+        the Gaussian), or the kernel that determines it. σ_p must be finite, which
+        excludes Laplacian and spherical kernels, and Matérn kernels with ν ≤ 1.
     diameter : float
-        Of the set of points.
+        Diameter of the set of points.
 
     Returns
     -------
     int
+        M, the smallest sufficient number of frequencies.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of its range, or σ_p is infinite.
+
+    See Also
+    --------
+    measurements_for_rip : Number of measurements of sparse points.
 
     References
     ----------
     Theorem 1 of J.-H. R. Chang, A. C. Sankaranarayanan and B. V. K. Vijaya Kumar,
-    Random features for sparse signal classification, CVPR 2016, with 4e for its 2e.
+    Random features for sparse signal classification, CVPR 2016, with 4e instead of the
+    paper's 2e.
 
     Examples
     --------
@@ -97,31 +128,44 @@ def features_for_sparse(
     diameter = check_positive(name, "diameter", diameter)
     sigma = _spectral_deviation(name, sigma, d)
     z = min(2 * k, d)
-    # a covering needs at least one ball, however small the set
+    # A covering needs at least one ball, so its logarithm is not negative.
     cover = max(0.0, log(4 * e * d * sigma * diameter / (z * eps)))
     return ceil(4 * (z + 2) / eps**2 * (2 * z / (z + 2) * cover + log(3 / delta)))
 
 
 def measurements_for_rip(k: int, d: int, *, delta: float, eta: float) -> int:
-    """Measurements of an orthoprojector that keep lengths of k-sparse vectors.
+    """Measurements of an orthoprojector that preserve lengths of k-sparse vectors.
 
-    p ≥ (ln(2/η) + k ln(12/δ) + k ln(e d/k)) / (δ²/16 − δ³/48): then (1 − δ)‖x‖ ≤ ‖P x‖
-    ≤ (1 + δ)‖x‖ for all k-sparse x with probability 1 − η. At most d, where P is an
-    isometry. For distances between k-sparse points ask for 2k.
+    With p ≥ (ln(2/η) + k ln(12/δ) + k ln(e d/k)) / (δ²/16 − δ³/48) measurements,
+    (1 − δ)‖x‖ ≤ ‖P x‖ ≤ (1 + δ)‖x‖ for all k-sparse x with probability at least 1 − η:
+    the restricted isometry property (RIP). The result is at most d, where P is an
+    isometry. For distances between k-sparse points, pass 2k instead of k.
 
     Parameters
     ----------
     k : int
-        Non-zeros, at most d.
+        Number of non-zeros, at most d.
     d : int
+        Number of features.
     delta : float in (0, 1)
-        Relative error of lengths.
+        δ, the relative error of lengths.
     eta : float in (0, 1)
-        Probability of failure.
+        η, the probability of failure.
 
     Returns
     -------
     int
+        p, the number of measurements.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of its range.
+
+    See Also
+    --------
+    bochner.projections.Compressive : Random features of measurements.
+    compressive_failure : Bound for measurements and frequencies together.
 
     References
     ----------
@@ -138,8 +182,8 @@ def measurements_for_rip(k: int, d: int, *, delta: float, eta: float) -> int:
     k, d = _check_sparsity(name, k, d)
     _check_fraction(name, "delta", delta)
     _check_fraction(name, "eta", eta)
-    needed = log(2 / eta) + k * log(12 / delta) + k * log(e * d / k)
-    return min(d, ceil(needed / (delta**2 / 16 - delta**3 / 48)))
+    numerator = log(2 / eta) + k * log(12 / delta) + k * log(e * d / k)
+    return min(d, ceil(numerator / (delta**2 / 16 - delta**3 / 48)))
 
 
 def compressive_failure(
@@ -149,51 +193,66 @@ def compressive_failure(
     n_measurements: int,
     n_frequencies: int,
     eps: float,
-    sigma: Any,
+    sigma: float | ShiftInvariant,
     radius: float,
     lipschitz: float,
 ) -> float:
     """Bound on the probability that compressive features miss the kernel by ε.
 
-    2¹⁰ (d/p)(σ_p D/ε)² exp(−Mε²/(16(p + 2))) for the features of measurements, plus
+    The bound holds for all pairs of k-sparse points at once. It is the sum of
+    2¹⁰ (d/p)(σ_p D/ε)² exp(−Mε²/(16(p + 2))) for the features of measurements, and
     2(24DL/ε)^{2k} (e d/2k)^{2k} exp(−(ε²/(64D²L²) − ε³/(384D³L³)) p) for the
-    measurements, which is 0 at p = d; D = 2·radius. Over all pairs of k-sparse points.
-    M has to grow with p, or the first term does.
+    measurements, where D = 2·radius. The second term is 0 at p = d. The first term
+    grows with p unless M grows as well.
 
     Parameters
     ----------
     k : int
-        Non-zeros of a point, at most d.
+        Number of non-zeros of a point, at most d.
     d : int
+        Number of features.
     n_measurements : int
         p, at most d.
     n_frequencies : int
-        M of the cos/sin map.
+        M, the number of frequencies of the cos/sin map.
     eps : float
-        Less than 2DL, the most that the kernel can change.
+        ε, the error of the kernel. It must be less than 2DL, the largest change of the
+        kernel.
     sigma : float or ShiftInvariant kernel
-        σ_p of the law in R^p (√(2γp) for the Gaussian), or the kernel to take it from.
+        σ_p of the law in R^p (√(2γp) for the Gaussian), or the kernel that determines
+        it.
     radius : float
-        Of the set of points.
+        Radius of the set of points.
     lipschitz : float
         L = sup |f′| of k(x, y) = f(‖x − y‖); √(2γ/e) for the Gaussian.
 
     Returns
     -------
-    float, at most 1
+    float
+        The bound, at most 1.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of its range, or σ_p is infinite.
+
+    See Also
+    --------
+    bochner.projections.Compressive : Random features of measurements.
+    measurements_for_rip : Number of measurements alone.
 
     References
     ----------
     Equation 9 of J.-H. R. Chang, A. C. Sankaranarayanan and B. V. K. Vijaya Kumar,
-    Random features for sparse signal classification, CVPR 2016, with 2k for its k:
+    Random features for sparse signal classification, CVPR 2016, with 2k instead of k:
     differences of k-sparse points have 2k non-zeros.
 
     Examples
     --------
     >>> from bochner import theory
-    >>> sure = dict(n_frequencies=2_000_000, n_measurements=100, eps=0.2)
+    >>> sizes = dict(n_frequencies=2_000_000, n_measurements=100, eps=0.2)
     >>> points = dict(sigma=1.0, radius=5.0, lipschitz=0.1)
-    >>> theory.compressive_failure(2, 100, **sure, **points) < 1e-9
+    >>> theory.compressive_failure(2, 100, **sizes, **points) < 1e-9
     True
     """
     name = "compressive_failure"
@@ -207,30 +266,36 @@ def compressive_failure(
     eps = check_positive(name, "eps", eps)
     if eps >= 2 * D * L:
         raise ValueError(
-            f"{name}: eps must be below 2DL = {2 * D * L:.3g}, the most that the "
-            f"kernel changes within the radius; got {eps}."
+            f"{name}: eps must be below 2DL = {2 * D * L:.3g}, the largest change of "
+            f"the kernel within the radius; got {eps}."
         )
     sigma = _spectral_deviation(name, sigma, p)
-    features = log(2**10 * d / p) + 2 * log(sigma * D / eps)
-    features -= M * eps**2 / (16 * (p + 2))
+    log_first = log(2**10 * d / p) + 2 * log(sigma * D / eps)
+    log_first -= M * eps**2 / (16 * (p + 2))
     z, ratio = min(2 * k, d), eps / (D * L)
-    measurements = log(2) + z * (log(24 / ratio) + log(e * d / z))
-    measurements -= (ratio**2 / 64 - ratio**3 / 384) * p
-    second = 0.0 if p == d else exp(min(0.0, measurements))
-    return min(1.0, exp(min(0.0, features)) + second)
+    log_second = log(2) + z * (log(24 / ratio) + log(e * d / z))
+    log_second -= (ratio**2 / 64 - ratio**3 / 384) * p
+    second = 0.0 if p == d else exp(min(0.0, log_second))
+    return min(1.0, exp(min(0.0, log_first)) + second)
 
 
 class BlockDiagonalMoments(NamedTuple):
-    """What block-diagonal Fourier features of a Gaussian kernel estimate, for one δ."""
+    """Moments of block-diagonal Fourier features of a Gaussian kernel, for one δ.
+
+    See Also
+    --------
+    block_diagonal_moments : Computes the moments.
+    """
 
     kernel: float
-    """k(δ) = exp(−γ‖δ‖²), the kernel asked for."""
+    """k(δ) = exp(−γ‖δ‖²), the exact kernel."""
     mean: float
-    """E_B k(√(d/b) δ_B), what the features estimate: at least `kernel`."""
+    """E_B k(√(d/b) δ_B), the expected estimate; at least `kernel`."""
     variance: float
-    """Of one frequency, blocks drawn independently: divide by m."""
+    """Variance of one frequency with independent blocks; divide by m for m of them."""
     variance_in_pass: float
-    """Of one frequency where the blocks partition the features: about, and smaller."""
+    """Approximate variance of one frequency in a pass, whose blocks partition the
+    features; smaller than `variance`."""
     distance_mean: float
     """μ = E_B (d/b)‖δ_B‖² = ‖δ‖²."""
     distance_variance: float
@@ -238,19 +303,21 @@ class BlockDiagonalMoments(NamedTuple):
 
 
 def block_diagonal_moments(
-    delta: Any, block_size: int, *, gamma: float
+    delta: ArrayLike, block_size: int, *, gamma: float
 ) -> BlockDiagonalMoments:
     """Mean and variance of block-diagonal Fourier features for one difference δ.
 
-    With a_l = exp(−γ(d/b)δ_l²), the mean over random blocks of b features is the
-    elementary symmetric polynomial e_b(a)/C(d, b), computed exactly. The variance of a
-    frequency is ½ + ½E[k(2δ)] − E[k(δ)]² for independent blocks, and within one pass
-    about ½ + ½E[k(2δ)] − E[k(δ)²]. Time O(d b), memory O(b).
+    With a_l = exp(−γ(d/b)δ_l²), the mean over random blocks of b features is
+    e_b(a)/C(d, b), where e_b is the elementary symmetric polynomial; it is computed
+    exactly. The variance of a frequency is ½ + ½E[k(2δ)] − E[k(δ)]² for independent
+    blocks, and approximately ½ + ½E[k(2δ)] − E[k(δ)²] within one pass.
+
+    Time is O(d b), memory O(d).
 
     Parameters
     ----------
-    delta : array of shape (d,)
-        The difference x − y.
+    delta : array-like of shape (d,)
+        δ, one difference x − y.
     block_size : int
         b, from 1 to d.
     gamma : float
@@ -259,11 +326,22 @@ def block_diagonal_moments(
     Returns
     -------
     BlockDiagonalMoments
+        Named tuple of the kernel, mean, variances, and moments of the distance.
+
+    Raises
+    ------
+    ValueError
+        If δ is not one finite vector, or another parameter is out of its range.
+
+    See Also
+    --------
+    bochner.projections.BlockDiagonal : The projection.
 
     References
     ----------
     Theorem 4.1 of "Fast random Fourier features through randomized block-diagonal
-    projection" (preprint) prints −½E[k(2δ)]; the sign here is the one simulation gives.
+    projection" (preprint). The paper prints −½E[k(2δ)]; simulation confirms the sign
+    used here.
 
     Examples
     --------
@@ -275,11 +353,13 @@ def block_diagonal_moments(
     name = "block_diagonal_moments"
     square = np.square(np.asarray(delta, dtype=np.float64))
     if square.ndim != 1 or not np.isfinite(square).all():
-        raise ValueError(f"{name}: delta must be one finite vector, got {delta!r}.")
+        raise ValueError(f"{name}: delta must be one finite vector; got {delta!r}.")
     gamma = check_positive(name, "gamma", gamma)
     d, b = square.size, check_count(name, "block_size", block_size)
     if b > d:
-        raise ValueError(f"{name}: block_size must be at most {d}; got {b}.")
+        raise ValueError(
+            f"{name}: block_size must be at most the length of delta, {d}; got {b}."
+        )
     exponent = gamma * d / b * square
     mean = _mean_over_subsets(np.exp(-exponent), b)
     squared = _mean_over_subsets(np.exp(-2 * exponent), b)  # E[k(δ)²]
@@ -298,15 +378,16 @@ def block_diagonal_moments(
 def _mean_over_subsets(a: np.ndarray, b: int) -> float:
     """Mean of ∏_{l ∈ B} a_l over all B of size b: e_b(a)/C(d, b).
 
-    f_j after i numbers is the mean over subsets of size j of those; number i belongs to
-    such a subset with probability j/i. Means of means: nothing can overflow.
+    After i numbers, means[j] is the mean over all subsets of j of these i numbers. The
+    newest number is in such a subset with probability j/i. All values are means of the
+    products, so they cannot overflow.
     """
-    f = np.zeros(b + 1)
-    f[0] = 1.0
+    means = np.zeros(b + 1)
+    means[0] = 1.0
     for i, number in enumerate(a, start=1):
         share = np.minimum(np.arange(1, b + 1) / i, 1.0)
-        f[1:] = (1 - share) * f[1:] + share * number * f[:-1]
-    return float(f[b])
+        means[1:] = (1 - share) * means[1:] + share * number * means[:-1]
+    return float(means[b])
 
 
 def _check_sparsity(owner: str, k: int, d: int) -> tuple[int, int]:
@@ -316,20 +397,20 @@ def _check_sparsity(owner: str, k: int, d: int) -> tuple[int, int]:
     return k, d
 
 
-def _spectral_deviation(owner: str, sigma: Any, d: int) -> float:
-    """σ_p in R^d: as given, or that of a kernel."""
+def _spectral_deviation(owner: str, sigma: float | ShiftInvariant, d: int) -> float:
+    """σ_p in R^d: the number itself, or √E‖ω‖² of the kernel's law."""
     if isinstance(sigma, ShiftInvariant):
         if sigma.is_rule or sigma.input_scale is not None:
             raise ValueError(
-                f"{owner}: the kernel must have one number for its bandwidth, not a "
-                f"rule or an array; got {sigma!r}. A fitted map has one in `kernel_`."
+                f"{owner}: a kernel given as sigma must have one number as bandwidth, "
+                f"not a rule or an array; got {sigma!r}. Use kernel_ of a fitted map."
             )
         sigma = sigma.spectral_law().second_moment(d) ** 0.5
     if isinstance(sigma, float) and isinf(sigma):
         raise ValueError(
-            f"{owner}: the spectral law must have a second moment, sigma < ∞; "
-            "Laplacian, spherical and Matérn kernels with ν ≤ 1 have none. Take a "
-            "Gaussian, or a Matérn kernel with ν > 1."
+            f"{owner}: sigma must be finite, so the spectral law must have a second "
+            "moment; Laplacian, spherical and Matérn kernels with nu ≤ 1 have none. "
+            "Use a Gaussian kernel, or a Matérn kernel with nu > 1."
         )
     return check_positive(owner, "sigma", sigma, " or a shift-invariant kernel")
 

@@ -32,7 +32,7 @@ ARROWS = [
 
 PUBLIC = {
     "theory": "kernels",
-    "datasets": "_core",
+    "datasets": "data",
     "preprocessing": "data",
     "onnx": "export",
     "metrics": "compare",

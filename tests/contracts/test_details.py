@@ -83,7 +83,7 @@ def test_frequency_scales_are_the_best_there_are(law):
     """The correction by frequencies, beside a search over a grid."""
     sizes = np.full(4, 3)
     found = block_bias.frequency_scale_for(X, law, sizes, Stream(1))
-    exact, blocks = block_bias._kernels(X, law, sizes, Stream(1))
+    exact, blocks = block_bias._kernel_and_block_distances(X, law, sizes, Stream(1))
     power = 2 if law.metric == "sqeuclidean" else 1
     grid = np.exp(np.linspace(0, block_bias.LARGEST_LOG_SCALE, 4001))
     errors = [

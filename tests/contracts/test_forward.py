@@ -179,5 +179,5 @@ def test_labels_without_text_are_class_numbers():
 
 def test_kernels_without_operations_are_refused():
     law = kernels.Matern(0.8, 1.0).unit_law()
-    with pytest.raises(Unsupported, match=r"ν = ½, 1½, 2½.* got ν = 0\.8"):
+    with pytest.raises(Unsupported, match=r"nu = 0\.5, 1\.5, .* got nu=0\.8"):
         law.forward(ArrayOps(), np.ones(3))

@@ -181,10 +181,11 @@ def test_csr_parts_must_be_canonical(path):
     swapped, double, falling = good.indices.copy(), good.indices.copy(), good.indptr + 0
     swapped[:2] = swapped[1::-1]
     double[1] = double[0]
-    for wrong in (swapped, double):
-        landmarks(path, indices=wrong)
-        with pytest.raises(FileError, match="places are not sorted and distinct"):
-            bochner.load(path)
+    landmarks(path, indices=swapped)
+    assert bochner.load(path).landmarks_.has_canonical_format
+    landmarks(path, indices=double)
+    with pytest.raises(FileError, match="places are there twice"):
+        bochner.load(path)
     falling[1] = falling[2] + 1
     landmarks(path, indptr=falling)
     with pytest.raises(FileError, match="rows are not in order"):
@@ -400,7 +401,7 @@ def test_objects_of_a_shape_that_they_do_not_have(path):
 def test_forged_models_do_no_harm():
     """A few cases of `make fuzz-files`, in a process with checks of the heap."""
     command = [sys.executable, "-c", FEW]
-    folder = Path(__file__).parent
+    folder = Path(__file__).parents[1]
     ended = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     assert ended.returncode == 0, ended.stdout + ended.stderr
 

@@ -344,7 +344,7 @@ def test_what_cannot_be_exported_is_named(tmp_path, monkeypatch):
     angular = Nystroem(8, kernel=kernels.ArcCosine(1)).fit(X)
     refused(angular, TypeError, r"columns of ArcCosine\(\) are computed by Python")
     matern = Nystroem(8, kernel=kernels.Matern(0.8)).fit(X)
-    refused(matern, TypeError, "ν = ½, 1½, 2½.* got ν = 0.8")
+    refused(matern, TypeError, "nu = 0.5, 1.5, 2.5.* got nu=0.8")
     logs = make_pipeline(FunctionTransformer(np.abs), methods.rff(8)).fit(X)
     refused(logs, TypeError, "FunctionTransformer calls <ufunc 'absolute'>")
     words = np.array([["a"], ["b"]] * 40)

@@ -1,4 +1,4 @@
-"""Kernels of lengths and angles: quadrature, closed forms, zero rows, bad input."""
+"""Kernels of lengths and angles: quadrature, closed forms, zero rows, invalid input."""
 
 import numpy as np
 import pytest
@@ -24,13 +24,13 @@ ANGULAR = [
 
 
 def at(kernel, rho):
-    """The kernel of two unit vectors of this cosine."""
+    """The kernel of two unit vectors with inner product rho."""
     return kernel([[1.0, 0.0]], [[rho, np.sqrt(1 - rho**2)]])[0, 0]
 
 
 @pytest.mark.parametrize("q", POOLS)
 @pytest.mark.parametrize("rho", [-0.9, -0.4, 0.0, 0.5, 0.9])
-def test_agreement_is_the_integral(q, rho):
+def test_agreement_equals_the_integral(q, rho):
     assert_allclose(
         at(kernels.ArgmaxCode(q), rho), reference.agreement(q, rho), atol=1e-6
     )
@@ -44,37 +44,37 @@ def test_agreement_of_close_rows():
 RHO = np.concatenate([np.linspace(-1, 1, 41), [1 - 1e-12, 1 - 1e-6, 1e-6 - 1, 1e-9]])
 
 
-def test_closed_forms_of_pairs():
+def test_closed_forms_for_pools_of_two():
     pair = maxout_integrals(2)
-    assert_allclose(pair.agree(RHO), 0.5 + np.arcsin(RHO) / np.pi, atol=1e-12)
+    assert_allclose(pair.agreement(RHO), 0.5 + np.arcsin(RHO) / np.pi, atol=1e-12)
     exact = RHO / 2 + (np.sqrt(1 - RHO**2) + RHO * np.arcsin(RHO)) / np.pi
     assert_allclose(pair.covariance(RHO) + pair.mean**2, exact, atol=1e-12)
     assert_allclose(kernels.Maxout(1)([[2.0, 1.0]], [[1.0, 3.0]]), [[5.0]])  # linear
 
 
 @pytest.mark.parametrize("q", [2, 4, 8, 64, 1000, 65535])
-def test_known_values_at_the_ends(q):
+def test_known_values_at_the_end_points(q):
     pool = maxout_integrals(q)
-    assert_allclose(pool.agree(np.array([-1.0, 0, 1])), [0, 1 / q, 1], atol=5e-8)
+    assert_allclose(pool.agreement(np.array([-1.0, 0, 1])), [0, 1 / q, 1], atol=5e-8)
     mean, square = (reference.moment_of_maximum(q, power) for power in (1, 2))
     assert pool.mean == pytest.approx(mean, abs=1e-7)
     assert pool.covariance(np.ones(1)) == pytest.approx(square - mean**2, abs=1e-7)
     if 4 <= q <= 64:
-        # x and −x: the largest of one are the smallest of the other
+        # The largest projection of x is minus the smallest projection of −x.
         opposite = -reference.maximum_times_minimum(q) - mean**2
         assert pool.covariance(-np.ones(1)) == pytest.approx(opposite, abs=1e-4)
 
 
-def test_integral_of_agreement():
-    """d/dρ of the covariance of two maxima is the probability of one winner."""
+def test_derivative_of_the_covariance_is_the_agreement():
+    """d/dρ of the covariance of two maxima is the probability of equal indices."""
     rho, step = np.linspace(-0.95, 0.95, 39), 1e-5
     for q in POOLS:
         pool = maxout_integrals(q)
         slope = pool.covariance(rho + step) - pool.covariance(rho - step)
-        assert_allclose(slope / (2 * step), pool.agree(rho), atol=1e-8)
+        assert_allclose(slope / (2 * step), pool.agreement(rho), atol=1e-8)
 
 
-PUBLISHED = {
+QUADRATURE = {
     (4, -0.5): 0.97494,
     (4, 0): 1.05961,
     (4, 0.5): 1.2339,
@@ -87,12 +87,12 @@ PUBLISHED = {
 }
 
 
-@pytest.mark.parametrize("q, rho", PUBLISHED)
-def test_values_by_other_quadrature(q, rho):
-    assert at(kernels.Maxout(q), rho) == pytest.approx(PUBLISHED[q, rho], abs=5.1e-6)
+@pytest.mark.parametrize("q, rho", QUADRATURE)
+def test_values_by_another_quadrature(q, rho):
+    assert at(kernels.Maxout(q), rho) == pytest.approx(QUADRATURE[q, rho], abs=5.1e-6)
 
 
-def test_arc_cosine_is_its_expectation():
+def test_arc_cosine_equals_its_expectation():
     """2 E ⟨w, x⟩₊ⁿ⟨w, y⟩₊ⁿ by quadrature over the angle and the length of w."""
     for degree in (0, 1, 2):
         for theta in (0.3, 1.2, 2.9):
@@ -133,10 +133,11 @@ def test_rows_of_zeros():
 
 
 @pytest.mark.parametrize("kernel", ANGULAR[1:], ids=repr)
-def test_kernel_machine(kernel):
+def test_svc_learns_with_the_kernel(kernel):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 3))
-    # of signs no even function is made: all of degree 0 but its mean is odd
+    # Apart from a constant, features of degree 0 are odd functions: the labels must
+    # be odd as well.
     odd = isinstance(kernel, kernels.ArcCosine) and kernel.degree == 0
     y = X[:, 0] ** 3 > X[:, 1] if odd else X[:, 0] * X[:, 1] > 0
     learner = SVC(kernel=kernel, C=100.0).fit(X[:200], y[:200])
@@ -169,15 +170,15 @@ def test_nystroem_of_all_rows_is_exact(landmarks):
         (kernels.ArcCosine(3), "ArcCosine: degree must be one of 0, 1, 2; got 3"),
     ],
 )
-def test_bad_parameters(kernel, message):
+def test_invalid_parameters(kernel, message):
     with pytest.raises(ValueError, match=message):
         kernel([[1.0, 2.0]])
     with pytest.raises(ValueError, match=message):
         kernel.diagonal(np.ones((2, 2)))
 
 
-def test_no_bandwidth_to_rescale():
-    with pytest.raises(ValueError, match="no bandwidth that could take one factor"):
+def test_angular_kernels_cannot_be_rescaled():
+    with pytest.raises(ValueError, match=r"no bandwidth per feature.* use normalize="):
         kernels.Maxout(4).rescaled(np.ones(3))
 
 

@@ -1,4 +1,4 @@
-"""Laws against the kernels whose characteristic functions they are."""
+"""Spectral laws against the kernels that are their characteristic functions."""
 
 import mpmath
 import numpy as np
@@ -27,7 +27,7 @@ ISOTROPIC = [k for k in KERNELS if not isinstance(k, kernels.Laplacian)]
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 @pytest.mark.parametrize("d", [1, 2, 3])
 def test_characteristic_function_is_the_kernel(kernel, d, global_seed):
-    """Mean of cos ωᵀδ within its standard error, at probability ALPHA."""
+    """The mean of cos ωᵀδ lies within its standard error, at probability ALPHA."""
     m, pairs = 40_000, 40
     W = kernel.spectral_law().frequencies(m, d, Stream(global_seed))
     delta = np.random.default_rng(global_seed).normal(size=(pairs, d))
@@ -39,8 +39,8 @@ def test_characteristic_function_is_the_kernel(kernel, d, global_seed):
 
 
 @pytest.mark.parametrize("factor", [0.9, 1.1])
-def test_the_test_has_power(factor):
-    """A bandwidth off by a tenth is found by the bound above."""
+def test_wrong_bandwidth_is_detected(factor):
+    """The bound of the test above rejects a bandwidth that is wrong by 10 %."""
     m, d = 40_000, 3
     W = factor * kernels.Gaussian(0.7).spectral_law().frequencies(m, d, Stream(0))
     delta = np.random.default_rng(0).normal(size=(40, d))
@@ -65,7 +65,7 @@ def test_radii_in_high_dimension():
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
-def test_prefix(kernel):
+def test_fewer_frequencies_are_a_prefix(kernel):
     law = kernel.spectral_law()
     small = law.frequencies(5, 3, Stream(0))
     assert_array_equal(law.frequencies(10, 3, Stream(0))[:5], small)
@@ -90,7 +90,7 @@ def test_ball_quantiles_invert_the_distribution():
     assert_allclose(laws._ball_cdf(laws._ball_ppf(p)), p, rtol=1e-9)
 
 
-def test_spherical_refuses_four_dimensions():
+def test_spherical_rejects_four_dimensions():
     with pytest.raises(ValueError, match=r"at most 3 features, got 4; use kernels"):
         kernels.Spherical(1.0).spectral_law().frequencies(2, 4, Stream(0))
 
@@ -105,8 +105,8 @@ def test_second_moments(d):
     assert laws.CauchyProduct(0.7).second_moment(d) == np.inf
 
 
-def test_second_moments_are_those_of_draws():
-    """Within six deviations: the fourth moment of Student's law is 3ν²/(ν−1)(ν−2)."""
+def test_second_moment_of_draws():
+    """Within six standard errors; Student's fourth moment is 3ν²/((ν−1)(ν−2))."""
     m, scale, nu = 200_000, 0.7, 8.0
     law = laws.Student(scale, nu)
     squares = law.frequencies(m, 1, Stream(0))[:, 0] ** 2
@@ -115,7 +115,7 @@ def test_second_moments_are_those_of_draws():
     assert abs(squares.mean() - law.second_moment(1)) < 6 * deviation
 
 
-def test_laws_on_blocks():
+def test_laws_on_blocks_of_coordinates():
     for law in (laws.Normal(0.7), laws.Student(0.7, 2.0), laws.Ball(0.7)):
         same, stretch = law.on_block(3, 2)
         assert same is law
@@ -134,8 +134,8 @@ def test_scales_of_characteristic_functions():
         np.testing.assert_allclose(scaled.characteristic(D.copy()), expected)
 
 
-def test_distribution_of_the_ball_near_zero():
-    """The series, against the integral (closed forms cancel there)."""
+def test_ball_distribution_near_zero():
+    """The series against the integral: near zero the closed form cancels."""
 
     def density(v):
         return (mpmath.sin(v) - v * mpmath.cos(v)) ** 2 / v**4
@@ -143,24 +143,24 @@ def test_distribution_of_the_ball_near_zero():
     for u in (1e-3, 0.015, 0.0199, 0.0201, 0.05, 1.0):
         with mpmath.workdps(40):
             exact = 6 / mpmath.pi * mpmath.quad(density, [0, u])
-        found = laws._ball_cdf(np.array([u]))[0]
-        # the closed form has lost u³ of its digits where it takes over
-        assert found == pytest.approx(float(exact), rel=1e-7 if u > 0.02 else 1e-9)
+        value = laws._ball_cdf(np.array([u]))[0]
+        # The closed form has lost digits to cancellation where it replaces the series.
+        assert value == pytest.approx(float(exact), rel=1e-7 if u > 0.02 else 1e-9)
 
 
 @pytest.mark.parametrize("nu", [49.0, 60.0, 200.0, 3000.0])
 def test_matern_of_large_order(nu):
-    """Debye's expansion of three terms, against mpmath: the fourth is below 1/ν⁴."""
+    """Debye's expansion against mpmath: the first omitted term is below 1/ν⁴."""
     t = np.array([0.1, 1.0, 5.0, 20.0, 100.0])
-    for x, found in zip(t, laws._log_bessel(t, nu), strict=True):
+    for x, value in zip(t, laws._log_bessel(t, nu), strict=True):
         with mpmath.workdps(30):
             exact = float(mpmath.log(mpmath.besselk(nu, x)))
-        assert found == pytest.approx(exact, abs=1e-2 / nu**4 + 1e-13 * abs(exact))
+        assert value == pytest.approx(exact, abs=1e-2 / nu**4 + 1e-13 * abs(exact))
 
 
-def test_matern_tends_to_the_gaussian():
+def test_matern_beyond_the_threshold_is_gaussian():
     nu, D = 2 * laws.GAUSSIAN_NU, np.array([0.0, 0.1, 1.0, 4.0])
-    found = laws.Student(0.7, nu).characteristic(D.copy())
-    np.testing.assert_allclose(found, np.exp(-0.5 * 0.49 * D), rtol=1e-7)
+    gaussian = laws.Student(0.7, nu).characteristic(D.copy())
+    np.testing.assert_allclose(gaussian, np.exp(-0.5 * 0.49 * D), rtol=1e-7)
     below = laws.Student(0.7, laws.GAUSSIAN_NU / 2).characteristic(D.copy())
-    np.testing.assert_allclose(found, below, rtol=1e-6)
+    np.testing.assert_allclose(gaussian, below, rtol=1e-6)

@@ -1,4 +1,4 @@
-"""Exact Grams against pair-by-pair references, bandwidth rules, bad input."""
+"""Exact Gram matrices against pairwise references, bandwidth rules, invalid input."""
 
 from functools import partial
 
@@ -66,7 +66,7 @@ def test_gram_in_float32_and_in_blocks(kernel):
     assert_allclose(K32, K, atol=1e-5)
 
 
-def test_against_scikit_learn():
+def test_gram_equals_scikit_learn():
     assert_allclose(kernels.Gaussian(0.7)(X), pairwise.rbf_kernel(X, gamma=0.7))
     assert_allclose(kernels.Laplacian(0.7)(X), pairwise.laplacian_kernel(X, gamma=0.7))
     assert_allclose(kernels.Matern(1.5, 0.8)(X), gp.Matern(0.8, nu=1.5)(X))
@@ -76,15 +76,15 @@ def test_against_scikit_learn():
 
 
 @pytest.mark.parametrize("nu", [30.0, 49.9, 50.1, 300.0, 1000.0])
-def test_smooth_limit_of_matern(nu):
-    """Close to the Gaussian, no overflow anywhere, one at zero."""
+def test_matern_of_large_nu_approaches_the_gaussian(nu):
+    """The kernel is close to the Gaussian, never overflows, and is 1 at zero."""
     r = np.concatenate([[0.0], np.logspace(-160, 2, 200)])[:, None]
     K = kernels.Matern(nu, 1.0)(np.zeros((1, 1)), r)[0]
     assert np.isfinite(K).all() and K[0] == 1
     assert_allclose(K, np.exp(-(r[:, 0] ** 2) / 2), atol=1 / nu)
 
 
-def test_both_forms_of_the_bessel_function_agree(monkeypatch):
+def test_bessel_function_and_its_expansion_agree(monkeypatch):
     t = np.linspace(0.5, 60, 50)
     expansion = laws._log_bessel(t, laws.LARGE_NU)
     monkeypatch.setattr(laws, "LARGE_NU", np.inf)
@@ -99,7 +99,7 @@ def test_matern_vanishes_far_away(nu):
 
 @pytest.mark.parametrize("offset", [1e6, 1e8])
 def test_data_far_from_the_origin(offset):
-    """Only differences count: X + 1e8 keeps eight digits of them."""
+    """The kernel depends on differences only; X + 1e8 keeps eight of their digits."""
     for kernel in (kernels.Gaussian(1.0), kernels.Laplacian(1.0)):
         assert_allclose(kernel(X + offset, Y + offset), kernel(X, Y), atol=1e-6)
     assert kernels.Gaussian("median").resolve(X + offset).gamma == pytest.approx(
@@ -109,19 +109,19 @@ def test_data_far_from_the_origin(offset):
 
 @pytest.mark.parametrize("kernel", [kernels.Gaussian(0.3), kernels.Laplacian(0.1)])
 def test_csr_with_duplicates_and_unsorted_indices(kernel):
-    """Threads share the rows: whatever would be tidied in place is tidied before."""
+    """Duplicates are summed in a copy before threads share the rows."""
     rng = np.random.default_rng(0)
     n, stored = 600, 40
     columns = rng.integers(0, 50, size=(n, stored))
     values = rng.normal(size=(n, stored))
     parts = (values.ravel(), columns.ravel(), np.arange(0, n * stored + 1, stored))
-    odd = sparse.csr_matrix(parts, shape=(n, 50))
-    dense = odd.toarray()
+    csr = sparse.csr_matrix(parts, shape=(n, 50))
+    dense = csr.toarray()
     with bochner.threads(4):
-        assert_allclose(kernel(odd), kernel(dense), atol=1e-10)
+        assert_allclose(kernel(csr), kernel(dense), atol=1e-10)
     for rule in ("scale", "median", "knn"):
         by_rule = type(kernel)(rule)
-        gamma = by_rule.resolve(odd).gamma
+        gamma = by_rule.resolve(csr).gamma
         assert gamma == pytest.approx(by_rule.resolve(dense).gamma)
 
 
@@ -132,7 +132,7 @@ def test_scale_rule_of_float32_csr_does_not_cancel():
     assert csr == pytest.approx(dense, rel=1e-6)
 
 
-def test_scale_rule_is_scikit_learns():
+def test_scale_rule_equals_scikit_learn():
     gamma = 1 / (3 * X.var())
     assert kernels.Gaussian("scale").resolve(X).gamma == pytest.approx(gamma)
     csr = sparse.csr_matrix(X)
@@ -147,7 +147,7 @@ def test_median_rule():
     assert kernels.Laplacian("median").resolve(X).gamma == pytest.approx(1 / middle)
 
 
-def test_neighbour_rules():
+def test_knn_and_cnm_rules():
     rows = np.random.default_rng(2).normal(size=(200, 3))
     D = np.sort(squareform(pdist(rows)), axis=1)
     sigma = D[:, 50].mean()  # column 0 is the row itself
@@ -177,7 +177,7 @@ def test_constant_data_gives_one(rule, value, dtype):
         assert kernels.Gaussian("scale").resolve(sparse.csr_matrix(rows)).gamma == 1
 
 
-def test_median_of_mostly_equal_rows_asks_the_others():
+def test_median_of_mostly_equal_rows_ignores_equal_pairs():
     rows = np.zeros((20, 1))
     rows[0] = 2
     assert kernels.Gaussian("median").resolve(rows).gamma == pytest.approx(1 / 4)
@@ -187,11 +187,11 @@ def test_large_data_is_subsampled_reproducibly():
     rows = np.random.default_rng(3).normal(size=(5000, 2))
     first = kernels.Gaussian("median").resolve(rows).gamma
     assert first == kernels.Gaussian("median").resolve(rows).gamma
-    # the median of N(0, 2I)'s squared length in the plane is 4 ln 2
+    # The squared length of N(0, 2I) in the plane has the median 4 ln 2.
     assert first == pytest.approx(1 / (4 * np.log(2)), rel=0.1)
 
 
-def test_resolve_leaves_the_spec_alone():
+def test_resolve_does_not_change_the_kernel():
     kernel = kernels.Gaussian("median")
     assert kernel.resolve(X) is not kernel
     assert kernel.gamma == "median"
@@ -205,19 +205,19 @@ def test_rescaled_is_the_kernel_of_scaled_inputs(kernel):
     assert_allclose(kernel.rescaled(factors)(X, Y), expected, atol=1e-12)
 
 
-def test_as_callable_in_svc():
-    """A rule keeps the training rows' bandwidth when predicting."""
+def test_kernel_as_callable_in_svc():
+    """In prediction, a rule keeps the bandwidth of the training rows."""
     y = (X[:, 0] > 0).astype(int)
     ours = SVC(kernel=kernels.Gaussian("scale")).fit(X, y)
     theirs = SVC(kernel="rbf", gamma="scale").fit(X, y)
     assert_allclose(ours.decision_function(Y), theirs.decision_function(Y))
 
 
-BAD = [
+INVALID = [
     (kernels.Gaussian(0.0), ValueError, "Gaussian: gamma must be a positive number"),
     (kernels.Gaussian(-1), ValueError, r"positive number.*'scale'.*got -1"),
     (kernels.Gaussian(np.inf), ValueError, "got inf"),
-    (kernels.Gaussian(None), TypeError, "got None"),
+    (kernels.Gaussian(None), TypeError, "got None"),  # type: ignore[arg-type]
     (kernels.Gaussian("wide"), ValueError, "'median', 'knn', 'cnm'; got 'wide'"),
     (kernels.Gaussian([1.0, 2.0]), ValueError, "2 entries, but X has 3 features"),
     (kernels.Gaussian([1.0, -2.0, 1]), ValueError, "every entry of gamma"),
@@ -229,13 +229,15 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize("kernel, error, message", BAD, ids=[repr(b[0]) for b in BAD])
-def test_bad_parameters(kernel, error, message):
+@pytest.mark.parametrize(
+    "kernel, error, message", INVALID, ids=[repr(b[0]) for b in INVALID]
+)
+def test_invalid_parameters(kernel, error, message):
     with pytest.raises(error, match=message):
         kernel(X)
 
 
-def test_bad_rows():
+def test_invalid_rows():
     with pytest.raises(ValueError, match="at most 3 features, got 4"):
         kernels.Spherical(1.0)(np.zeros((2, 4)))
     with pytest.raises(ValueError, match="X has 3 features and Y has 2"):

@@ -1,4 +1,4 @@
-"""The compiled cosine against extended precision, and how it ends."""
+"""The compiled cosine against extended precision, and its behaviour for huge phases."""
 
 import numpy as np
 import pytest
@@ -14,10 +14,11 @@ from bochner.nonlinearities._cosine import (
 )
 
 BOUND = {np.float32: 2e-6, np.float64: 1e-14}
-REACH = {np.float32: 2.0**17, np.float64: 2.0**46}
+LARGEST_TURNS = {np.float32: 2.0**17, np.float64: 2.0**46}
 
 
 def evaluate(Z, phases=None):
+    """Cosines and sines of Z, or cosines of Z plus phases in turns."""
     Z = np.ascontiguousarray(Z)
     scale = Z.dtype.type(1)
     if phases is None:
@@ -31,28 +32,28 @@ def evaluate(Z, phases=None):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("spread", [1e-3, 1.0, 30.0, 1e3, 1e5])
-def test_error(dtype, spread):
+def test_error_is_within_its_bound(dtype, spread):
     rng = np.random.default_rng(0)
     Z = rng.normal(0, spread, (50, 1001)).astype(dtype)
     phases = rng.random(1001).astype(dtype)
     exact = reference.cos_sin(Z) * np.sqrt(np.longdouble(1001))
     assert abs(evaluate(Z) - exact).max() < BOUND[dtype]
     exact = reference.cos_phase(Z, phases) * np.sqrt(np.longdouble(1001) / 2)
-    # the reference itself rounds the sum of phases, at 2^-64 of its size
+    # The reference rounds the sum of phases to 2^-64 of its size.
     slack = 1e-18 * spread
     assert abs(evaluate(Z, phases) - exact).max() < BOUND[dtype] + slack
     both = np.empty((50, 2 * 1001), dtype)
     cos_sin_phase(Z, phases, both)
     assert_array_equal(both[:, :1001], evaluate(Z, phases))
-    # sin z is cos(z − ¼ turn)
+    # sin z = cos(z − ¼ turn)
     exact = reference.cos_phase(Z, phases - dtype(0.25)) * np.sqrt(
         np.longdouble(1001) / 2
     )
-    slack += np.finfo(dtype).eps  # of the difference of phases
+    slack += np.finfo(dtype).eps  # rounding of phases − ¼
     assert abs(both[:, 1001:] - exact).max() < BOUND[dtype] + 7 * slack
 
 
-def test_turns_in_two_parts():
+def test_both_parts_of_the_reciprocal_of_two_pi():
     mpmath = pytest.importorskip("mpmath")
     with mpmath.workdps(50):
         exact = 1 / (2 * mpmath.pi)
@@ -61,9 +62,9 @@ def test_turns_in_two_parts():
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_accurate_up_to_its_reach_and_bounded_beyond(dtype):
+def test_accuracy_within_the_range_and_bounds_beyond(dtype):
     mpmath = pytest.importorskip("mpmath")
-    turns = REACH[dtype] * np.random.default_rng(0).uniform(0.5, 1, size=200)
+    turns = LARGEST_TURNS[dtype] * np.random.default_rng(0).uniform(0.5, 1, size=200)
     Z = (2 * np.pi * turns).astype(dtype)[None]
     with mpmath.workdps(60):
         cos = [float(mpmath.cos(mpmath.mpf(float(z)))) for z in Z[0]]
@@ -77,15 +78,15 @@ def test_accurate_up_to_its_reach_and_bounded_beyond(dtype):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("width", [1, 7, 33])
 def test_same_bits_in_any_position(dtype, width):
-    """An element does not care whether it sits in a vector or in the tail of a row."""
+    """A result does not depend on the position of the element in its row."""
     z = np.random.default_rng(0).normal(0, 10, 64).astype(dtype)
     b = np.random.default_rng(1).random(64).astype(dtype)
-    whole, phased = evaluate(z[None])[0], evaluate(z[None], b)[0]
+    plain, shifted = evaluate(z[None])[0], evaluate(z[None], b)[0]
     for start in range(0, 64 - width):
         piece = z[None, start : start + width]
-        assert_array_equal(evaluate(piece)[0, :width], whole[start : start + width])
+        assert_array_equal(evaluate(piece)[0, :width], plain[start : start + width])
         assert_array_equal(
-            evaluate(piece)[0, width:], whole[64 + start : 64 + start + width]
+            evaluate(piece)[0, width:], plain[64 + start : 64 + start + width]
         )
-        shifted = evaluate(piece, b[start : start + width].copy())[0]
-        assert_array_equal(shifted, phased[start : start + width])
+        part = evaluate(piece, b[start : start + width].copy())[0]
+        assert_array_equal(part, shifted[start : start + width])

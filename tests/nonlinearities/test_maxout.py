@@ -1,4 +1,4 @@
-"""Maxout features and codes: the formulas, shared pools, laws, learners, bad input."""
+"""Maxout, code and rectified features: formulas, pools, learners, invalid input."""
 
 import pickle
 from functools import partial
@@ -37,12 +37,13 @@ PROJECTIONS = ("dense", "orthogonal", "sorf", "fastfood", "circulant", "block_di
 
 
 def stages_of(features):
+    """The matrices of all stages of a fitted map."""
     return [stage.to_dense() for stage in features.feature_map_.stages]
 
 
 @pytest.mark.parametrize("projection", PROJECTIONS)
 @pytest.mark.parametrize("q", [1, 2, 5])
-def test_features_are_the_formula(projection, q):
+def test_features_equal_the_formula(projection, q):
     X = data(30, 6)
     features = methods.maxout(16, pool_size=q, projection=projection, random_state=0)
     F = features.fit_transform(X)
@@ -58,7 +59,7 @@ def test_features_are_the_formula(projection, q):
 
 @pytest.mark.parametrize("projection", PROJECTIONS)
 @pytest.mark.parametrize("q", [1, 2, 5, 300])
-def test_codes_are_the_formula(projection, q):
+def test_codes_equal_the_formula(projection, q):
     X = data(30, 6)
     codes = methods.maxout_codes(16, pool_size=q, projection=projection, random_state=0)
     C = codes.fit_transform(X)
@@ -95,7 +96,7 @@ def test_onehot(dtype):
 
 @pytest.mark.parametrize("M", [1, 127, 128, 1000])
 @pytest.mark.parametrize("q", [3, 300])
-def test_kept_codes_are_compared(M, q):
+def test_share_of_equal_codes(M, q):
     X = data(9, 4)
     C = methods.maxout_codes(M, pool_size=q, random_state=0).fit_transform(X)
     shares = reference.equal_codes(C, C)
@@ -106,7 +107,7 @@ def test_kept_codes_are_compared(M, q):
     assert_allclose(metrics.equal_codes(bits), reference.equal_codes(bits, bits))
 
 
-def test_only_codes_are_compared():
+def test_share_of_equal_codes_rejects_other_arrays():
     with pytest.raises(ValueError, match=r"integers .* \(2, 3\) of float64"):
         metrics.equal_codes(np.ones((2, 3)))
     with pytest.raises(TypeError, match="got a sparse matrix"):
@@ -116,14 +117,14 @@ def test_only_codes_are_compared():
 
 
 def test_hamming_neighbours():
-    """Codes go into scikit-learn as they are; a row's neighbour is its scaled copy."""
+    """scikit-learn takes codes without conversion; scaled copies are neighbours."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 10))
     codes = methods.maxout_codes(128, pool_size=8, random_state=0).fit(X)
     neighbours = NearestNeighbors(n_neighbors=1, metric="hamming", algorithm="brute")
     neighbours.fit(codes.transform(X))
-    found = neighbours.kneighbors(codes.transform(3 * X), return_distance=False)
-    assert_array_equal(found[:, 0], np.arange(200))
+    nearest = neighbours.kneighbors(codes.transform(3 * X), return_distance=False)
+    assert_array_equal(nearest[:, 0], np.arange(200))
 
 
 UNIT = np.random.default_rng(0).normal(size=(40, 6))
@@ -132,9 +133,10 @@ PAIRS = np.triu_indices(40)
 
 
 def z_scores(features, K):
-    """(⟨φ(x), φ(y)⟩ − K)/deviation for pairs of unit vectors.
+    """(⟨φ(x), φ(y)⟩ − K)/(standard deviation) for pairs of unit vectors.
 
-    Var h(x)h(y) ≤ E h(x)²h(y)² − K² ≤ E max⁴ − K² (Cauchy-Schwarz), over M units.
+    The variance is divided by M units: Var h(x)h(y) ≤ E h(x)²h(y)² − K² ≤ E max⁴ − K²
+    by the Cauchy-Schwarz inequality.
     """
     q, M = features.kernel_.pool_size, features.n_components
     variance = (reference.moment_of_maximum(q, 4) - features.kernel_(UNIT) ** 2) / M
@@ -156,20 +158,20 @@ def test_inner_products_converge(q, global_seed):
 
 
 @pytest.mark.parametrize("q", [2, 4, 8, 16])
-def test_printed_theorem_fails(q):
-    """Theorem 1, σ²⟨x, z⟩κ_q, leaves out pairs with different winners."""
+def test_printed_theorem_is_wrong(q):
+    """Theorem 1, σ²⟨x, z⟩κ_q, leaves out pairs whose maxima have different indices."""
     features = methods.maxout(20_000, pool_size=q, random_state=0).fit(UNIT)
     square = reference.moment_of_maximum(q, 2)
     printed = square * (UNIT @ UNIT.T) * kernels.ArgmaxCode(q)(UNIT)
     z = np.abs(z_scores(features, printed))
     different = PAIRS[0] != PAIRS[1]
     assert np.median(z[different]) > LIMIT
-    assert z[~different].max() < LIMIT  # it holds for x = z
+    assert z[~different].max() < LIMIT  # the theorem holds for x = z
 
 
 @pytest.mark.parametrize("q", [2, 4, 8, 16])
 def test_hamming_distance_converges(q, global_seed):
-    """Equal codes of M independent units are binomial: exact bounds for every pair."""
+    """The number of equal codes of M independent units is binomial for every pair."""
     M = 4000
     codes = methods.maxout_codes(M, pool_size=q, random_state=global_seed).fit(UNIT)
     different = PAIRS[0] != PAIRS[1]
@@ -187,7 +189,7 @@ def test_hamming_distance_converges(q, global_seed):
 @pytest.mark.parametrize("make", [methods.maxout, methods.maxout_codes])
 @pytest.mark.parametrize("projection", PROJECTIONS[1:5])
 def test_structured_maps_are_unbiased(make, projection, global_seed):
-    """Projections of one unit are independent, so only units depend on each other."""
+    """Projections of one unit are independent; only different units are dependent."""
     X = np.random.default_rng(1).normal(size=(8, 24))
     X /= np.linalg.norm(X, axis=1, keepdims=True)
     maps = [
@@ -195,58 +197,58 @@ def test_structured_maps_are_unbiased(make, projection, global_seed):
         for seed in range(60)
     ]
     grams = np.array([features.approximate_kernel(X) for features in maps])
-    assert not biased(grams, maps[0].kernel_(X))
+    assert not is_biased(grams, maps[0].kernel_(X))
 
 
-def biased(grams, K):
-    """Whether the mean of S independent Grams is off by more than their own spread.
+def is_biased(grams, K):
+    """Whether the mean of S independent Gram matrices differs significantly from K.
 
-    Student's t with S − 1 degrees, Bonferroni over pairs: this holds whatever units of
-    one map have to do with another.
+    Student's t test with S − 1 degrees of freedom, Bonferroni over pairs. The test is
+    valid for any dependence between the units of one map.
     """
     pairs = np.triu_indices(len(K), 1)
-    found = np.array([gram[pairs] for gram in grams])
-    spread = found.std(axis=0, ddof=1) / len(found) ** 0.5
-    limit = t.isf(ALPHA / (2 * found.shape[1]), len(found) - 1)
-    return (np.abs(found.mean(axis=0) - K[pairs]) / spread).max() > limit
+    estimates = np.array([gram[pairs] for gram in grams])
+    error = estimates.std(axis=0, ddof=1) / len(estimates) ** 0.5
+    limit = t.isf(ALPHA / (2 * estimates.shape[1]), len(estimates) - 1)
+    return (np.abs(estimates.mean(axis=0) - K[pairs]) / error).max() > limit
 
 
-def test_units_of_one_structured_map_would_be_biased():
-    """The q rows of a unit side by side in one map, instead of one in each of q."""
+def test_units_within_one_structured_map_would_be_biased():
+    """Taking the q rows of a unit from one map, instead of q maps, gives a bias."""
     X = np.random.default_rng(1).normal(size=(8, 4))
     X /= np.linalg.norm(X, axis=1, keepdims=True)
-    right, wrong = [], []
+    separate, together = [], []
     for seed in range(200):
         features = methods.maxout(64, projection="orthogonal", random_state=seed).fit(X)
         W = stages_of(features)
         assert (W[0] != W[1]).all()
-        right.append(features.approximate_kernel(X))
-        one = features.projection_.sample(
+        separate.append(features.approximate_kernel(X))
+        linear = features.projection_.sample(
             features.kernel_.spectral_law(), 256, 4, Stream(seed)
         )
-        rows = one.to_dense().reshape(64, 4, 4)
+        rows = linear.to_dense().reshape(64, 4, 4)
         F = reference.maxout(list(rows.transpose(1, 0, 2)), X)
-        wrong.append(F @ F.T)
-    assert not biased(right, features.kernel_(X))
-    assert biased(wrong, features.kernel_(X))
+        together.append(F @ F.T)
+    assert not is_biased(separate, features.kernel_(X))
+    assert is_biased(together, features.kernel_(X))
 
 
 @pytest.mark.parametrize(
     "spec", [nonlinearities.Maxout(4), nonlinearities.ArgmaxCode(4)]
 )
 def test_few_features_converge_by_default(spec, global_seed):
-    """With Sobol points in every stage the error would not fall past 0.1."""
+    """With Sobol points in every stage the error would stay above 0.1."""
     X = data(200, 5)
     features = RandomFeatures(16_384, nonlinearity=spec, random_state=global_seed)
     features.fit(X)
     assert isinstance(features.projection_, projections.Dense)
     plain = RandomFeatures(1024, nonlinearity=spec, random_state=global_seed).fit(X)
-    # a quarter, but for the spread of two single maps
+    # The expected ratio is a quarter; a half allows for the variance of two maps.
     assert metrics.kernel_error(features, X) < metrics.kernel_error(plain, X) / 2
 
 
 def test_automatic_choice_counts_every_map():
-    """16 matrices of 0.94 GiB are more than one: a structured map instead."""
+    """One matrix of 0.94 GiB is allowed; 16 of them need a structured map."""
     wide = sparse.random(20, 2**20, density=2e-5, format="csr", random_state=0)
     law, rng = kernels.Maxout(16).spectral_law(), Stream(0)
     units = nonlinearities.Maxout(16)
@@ -257,7 +259,7 @@ def test_automatic_choice_counts_every_map():
 
 
 def test_shared_pool_of_few_features_is_unbiased(global_seed):
-    """Sobol points would be the automatic choice; members of a unit are not those."""
+    """Members of a unit must be independent, so "auto" must not choose Sobol points."""
     X = np.random.default_rng(1).normal(size=(8, 2))
     X /= np.linalg.norm(X, axis=1, keepdims=True)
     units = nonlinearities.Maxout(4, pool=16)
@@ -269,7 +271,7 @@ def test_shared_pool_of_few_features_is_unbiased(global_seed):
     ]
     assert isinstance(maps[0].projection_, projections.Dense)
     grams = [features.approximate_kernel(X) for features in maps]
-    assert not biased(grams, maps[0].kernel_(X))
+    assert not is_biased(grams, maps[0].kernel_(X))
 
 
 @pytest.mark.parametrize("name, degree", [("sign", 0), ("relu", 1)])
@@ -286,7 +288,7 @@ def test_rectified_features_converge(name, degree, global_seed):
     assert np.abs(z[PAIRS]).max() < LIMIT
 
 
-def test_rectified_features_are_the_formula():
+def test_rectified_features_equal_the_formula():
     X = data(30, 6)
     relu = RandomFeatures(8, nonlinearity="relu", random_state=0).fit(X)
     (W,) = stages_of(relu)
@@ -301,20 +303,20 @@ def test_rectified_features_are_the_formula():
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(1, 12), st.data())
-def test_distinct_subsets(N, drawn):
-    q = drawn.draw(st.integers(1, N))
-    n = drawn.draw(st.integers(1, comb(N, q)))
+def test_distinct_subsets(N, hypothesis_data):
+    q = hypothesis_data.draw(st.integers(1, N))
+    n = hypothesis_data.draw(st.integers(1, comb(N, q)))
     subsets = distinct_subsets(n, N, q, Stream(0))
     assert subsets.shape == (n, q)
     assert (np.diff(subsets, axis=1) > 0).all()
     assert subsets.min() >= 0 and subsets.max() < N
     assert len(np.unique(subsets, axis=0)) == n
-    every = distinct_subsets(comb(N, q), N, q, Stream(0))
-    assert_array_equal(every[:n], subsets)
+    all_subsets = distinct_subsets(comb(N, q), N, q, Stream(0))
+    assert_array_equal(all_subsets[:n], subsets)
 
 
 def test_subsets_are_uniform(global_seed):
-    """The 20 subsets of three out of six, as first units of 6000 streams."""
+    """The first units of 6000 streams over the 20 subsets of three out of six."""
     root = Stream(global_seed)
     first = [distinct_subsets(1, 6, 3, root.child(i))[0] for i in range(6000)]
     _, counts = np.unique(first, axis=0, return_counts=True)
@@ -322,7 +324,7 @@ def test_subsets_are_uniform(global_seed):
     assert chisquare(counts).pvalue > ALPHA
 
 
-def test_shared_pool_is_the_formula_and_a_prefix():
+def test_shared_pool_equals_the_formula_and_is_a_prefix():
     X = data(30, 6)
     features = methods.maxout(50, pool_size=3, pool=20, random_state=0).fit(X)
     sampled = features.feature_map_.nonlinearity
@@ -337,7 +339,7 @@ def test_shared_pool_is_the_formula_and_a_prefix():
     )
 
 
-def test_units_are_a_prefix():
+def test_fewer_units_are_a_prefix():
     X = data(30, 40)
     for projection in ("dense", "sorf", "circulant"):
         for make in (methods.maxout, methods.maxout_codes):
@@ -351,8 +353,8 @@ def test_units_are_a_prefix():
 def test_shared_pool_converges(q, global_seed):
     """Units that share c projections have a covariance of at most (c/q) Var h h'.
 
-    Hoeffding: ζ_c/c ≤ ζ_q/q. So the variance of the mean of M units is at most
-    Var/(q M²) Σ_p n_p², n_p the number of units that projection p is in.
+    This is Hoeffding's inequality ζ_c/c ≤ ζ_q/q. The variance of the mean of M units is
+    at most Var/(q M²) Σ_p n_p², where n_p is the number of units with projection p.
     """
     features = methods.maxout(
         12_000, pool_size=q, pool=3000, random_state=global_seed
@@ -367,12 +369,12 @@ def test_shared_pool_converges(q, global_seed):
     assert np.abs(other).max() > LIMIT
 
 
-# with other parts
+# combinations with other parts
 
 
 @pytest.mark.parametrize("pool", ["independent", 400])
 @pytest.mark.parametrize("projection", ["dense", "sorf"])
-def test_compression_keeps_units(pool, projection):
+def test_compression_selects_units(pool, projection):
     X = data(300, 20)
     few = methods.maxout(
         20,
@@ -382,19 +384,19 @@ def test_compression_keeps_units(pool, projection):
         random_state=0,
         compression=compression.GIGA(n_candidates=200),
     ).fit(X)
-    every = methods.maxout(
+    uncompressed = methods.maxout(
         200, pool_size=3, pool=pool, projection=projection, random_state=0
     ).fit(X)
-    chosen = few.compression_
-    candidates = every.transform(X)[:, chosen.kept]
-    exact = candidates * np.sqrt(chosen.weights)
+    selection = few.compression_
+    candidates = uncompressed.transform(X)[:, selection.kept]
+    exact = candidates * np.sqrt(selection.weights)
     assert_allclose(few.transform(X), exact, atol=1e-10)
     plain = methods.maxout(20, pool_size=3, random_state=0).fit(X)
     assert metrics.kernel_error(few, X) < metrics.kernel_error(plain, X)
 
 
 def test_pca_of_maxout():
-    """Points on an arc keep their order; components are those of the exact kernel."""
+    """Points on an arc keep their order, and components match the exact kernel."""
     angle = np.linspace(0, np.pi / 4, 60)
     X = np.stack([np.cos(angle), np.sin(angle)], axis=1)
     features = methods.maxout(2000, pool_size=12, random_state=0)
@@ -404,7 +406,7 @@ def test_pca_of_maxout():
     assert abs(np.corrcoef(first, exact[:, 0])[0, 1]) > 0.999
 
 
-def test_learners_take_onehot_and_refuse_codes():
+def test_learners_accept_onehot_and_reject_codes():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(600, 4))
     y = X[:, 0] * X[:, 1] > 0
@@ -419,7 +421,7 @@ def test_learners_take_onehot_and_refuse_codes():
             learner.fit(X, y)
 
 
-def test_learner_by_name():
+def test_learner_with_maxout_by_name():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(600, 4))
     y = X[:, 0] * X[:, 1] > 0
@@ -437,9 +439,9 @@ def test_measurements_of_a_shared_pool():
     centred = features.set_params(nonlinearity__center=True).fit(X)
     with pytest.raises(TypeError, match="measurements do not tell; use center=False"):
         centred.feature_map_.split()
-    apart = features.set_params(nonlinearity__pool="independent").fit(X)
+    independent = features.set_params(nonlinearity__pool="independent").fit(X)
     with pytest.raises(TypeError, match="a shared pool only: pool=N"):
-        apart.feature_map_.split()
+        independent.feature_map_.split()
 
 
 def test_rows_of_zeros():
@@ -470,7 +472,7 @@ def test_codes_do_not_depend_on_threads_or_chunks():
 
 
 @pytest.mark.parametrize("kind", [np.uint8, np.int16, np.int64])
-def test_numbers_of_any_width(kind):
+def test_parameters_of_any_integer_type(kind):
     X = data(20, 6)
     for make, q in ((methods.maxout, 3), (methods.maxout_codes, 200)):
         plain = make(100, pool_size=q, random_state=0).fit(X)
@@ -484,7 +486,7 @@ def test_numbers_of_any_width(kind):
 
 
 @pytest.mark.parametrize("factor", [1e-170, 1e160])
-def test_lengths_neither_under_nor_overflow(factor):
+def test_lengths_neither_underflow_nor_overflow(factor):
     X = data(20, 6)
     codes = kernels.ArgmaxCode(4)
     assert_allclose(codes(factor * X), codes(X), atol=1e-7)
@@ -496,7 +498,7 @@ def test_lengths_neither_under_nor_overflow(factor):
     )
 
 
-# bad input
+# invalid input
 
 
 @pytest.mark.parametrize(
@@ -509,8 +511,8 @@ def test_lengths_neither_under_nor_overflow(factor):
         ),
         (partial(methods.maxout, pool=0), "Maxout: pool must be a positive integer"),
         (partial(methods.maxout, pool="all"), "pool must be a positive .*independent"),
-        (partial(methods.maxout, pool=3), "pool of 3 projections has 0 subsets of"),
-        (partial(methods.maxout, pool=5), "has 5 subsets of pool_size=4, fewer than"),
+        (partial(methods.maxout, pool=3), "pool=3 projections have 0 subsets of"),
+        (partial(methods.maxout, pool=5), "have 5 subsets of pool_size=4, fewer than"),
         (
             partial(methods.maxout, center=2),  # type: ignore[arg-type]
             "Maxout: center must be one of False, Tr",
@@ -518,7 +520,7 @@ def test_lengths_neither_under_nor_overflow(factor):
         (partial(methods.maxout_codes, pool_size=0), "ArgmaxCode: pool_size must be"),
         (
             partial(methods.maxout_codes, pool_size=65536),
-            "pool_size must be at most 65535, .* got 65536. Take more units",
+            "pool_size must be at most 65535, .* got 65536. Use a smaller",
         ),
         (
             partial(methods.maxout_codes, output="bits"),
@@ -530,7 +532,7 @@ def test_lengths_neither_under_nor_overflow(factor):
         ),
         (
             partial(methods.maxout, kernel="gaussian"),
-            r"estimate Maxout\(\) and no other kernel; leave .* or for .*cos_sin",
+            r"estimate Maxout\(\) and no other kernel; got .*Leave kernel=.*cos_sin",
         ),
         (
             partial(methods.maxout, kernel=kernels.Maxout(5)),
@@ -538,14 +540,14 @@ def test_lengths_neither_under_nor_overflow(factor):
         ),
         (
             partial(methods.rff, kernel=kernels.Maxout(4)),
-            r"cosines estimate kernels of x − y, .* take nonlin.*Maxout\(4\)",
+            r"cosines estimate kernels of x − y, .* use nonlin.*Maxout\(4\)",
         ),
         (
             partial(
                 methods.maxout,
                 projection=projections.BlockDiagonal(2, bias_correction="scalar"),
             ),
-            "bias_correction is about features of cosines",
+            "bias_correction applies to cosine features only",
         ),
         (
             partial(methods.maxout, projection="qmc"),
@@ -557,27 +559,27 @@ def test_lengths_neither_under_nor_overflow(factor):
         ),
         (
             partial(RandomFeatures, nonlinearity="relu", kernel=kernels.ArcCosine(2)),
-            r"for ArcCosine\(degree=2\) take Nystroem features",
+            r"got kernel=ArcCosine\(degree=2\).*use Nystroem features",
         ),
         (
             partial(
                 methods.maxout, projection=projections.BlockDiagonal(2, normalize=True)
             ),
-            "no bandwidth that could take one factor per feature",
+            "no bandwidth per feature, which BlockDiagonal.normalize=True. needs",
         ),
     ],
 )
-def test_bad_input(make, message):
+def test_invalid_input(make, message):
     with pytest.raises(ValueError, match=message):
         make(8).fit(data(20, 6))
 
 
-def test_own_kernel_by_object():
+def test_kernel_object_of_the_nonlinearity_is_accepted():
     features = methods.maxout(8, kernel=kernels.Maxout(4)).fit(data(20, 6))
     assert repr(features.kernel_) == repr(kernels.Maxout(4))
 
 
-def test_gamma_is_not_used():
+def test_gamma_without_use_gives_a_warning():
     with pytest.warns(UserWarning, match="gamma=0.5 is not used: the kernel of these"):
         methods.maxout(8, gamma=0.5).fit(data(20, 6))
 

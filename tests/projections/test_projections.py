@@ -1,4 +1,4 @@
-"""Every linear map through the contract suite; sizes by Hypothesis."""
+"""The contract suite for every linear map, with sizes chosen by Hypothesis."""
 
 import numpy as np
 import pytest
@@ -41,7 +41,7 @@ PROJECTIONS = [
     projections.Compressive(1, "sorf", "sign"),
     projections.PROJECTIONS["auto"](),
 ]
-"""Every projection that samples from a law: one line adds it to the contract."""
+"""Every projection that samples from a law: a line here runs the contract suite."""
 
 ALGEBRA = [
     Matrix(np.arange(6.0).reshape(2, 3)),
@@ -61,27 +61,27 @@ ALGEBRA = [
 @pytest.mark.parametrize("projection", PROJECTIONS, ids=repr)
 @settings(max_examples=20, deadline=None)
 @given(n_out=st.integers(1, 40), n_in=st.integers(1, 40))
-def test_contract(projection, n_out, n_in):
+def test_contract_of_projections(projection, n_out, n_in):
     linear = projection.sample(GAUSSIAN, n_out, n_in, Stream(0))
     assert linear.shape == (n_out, n_in)
     check_linear_map(linear)
 
 
 @pytest.mark.parametrize("linear", ALGEBRA, ids=lambda a: type(a).__name__)
-def test_algebra_contract(linear):
+def test_contract_of_algebra(linear):
     check_linear_map(linear)
 
 
-def test_dense_rows_are_the_laws_frequencies():
+def test_dense_rows_are_frequencies_of_the_law():
     linear = projections.Dense().sample(GAUSSIAN, 7, 3, Stream(5))
     assert_allclose(linear.to_dense(), GAUSSIAN.frequencies(7, 3, Stream(5)))
 
 
 def test_dense_draws_in_pieces(monkeypatch):
-    whole = projections.Dense().sample(GAUSSIAN, 50, 3, Stream(5)).to_dense()
+    at_once = projections.Dense().sample(GAUSSIAN, 50, 3, Stream(5)).to_dense()
     monkeypatch.setattr(projections.dense, "DRAW_ENTRIES", 10)
     pieces = projections.Dense().sample(GAUSSIAN, 50, 3, Stream(5)).to_dense()
-    assert_allclose(pieces, whole, rtol=0)
+    assert_allclose(pieces, at_once, rtol=0)
 
 
 @pytest.mark.parametrize("index", [np.int32, np.int64])
@@ -94,17 +94,17 @@ def test_sparse_product(index):
     assert_allclose(out, reference.csr_times_dense(A, B))
 
 
-class Picky(Projection):
+class NeedsRadii(Projection):
     needs = ("radii",)
 
 
-def test_missing_capability_names_a_way_out():
+def test_missing_capability_suggests_a_projection():
     law = kernels.Laplacian(1.0).spectral_law()
-    with pytest.raises(ValueError, match=r"Picky needs radii .* use .*='dense'"):
-        Picky().sample(law, 2, 2, Stream(0))
+    with pytest.raises(ValueError, match=r"NeedsRadii needs radii .* use .*='dense'"):
+        NeedsRadii().sample(law, 2, 2, Stream(0))
 
 
 @pytest.mark.parametrize("shape", [(0, 3), (3, 0), (2.5, 3)])
-def test_bad_shapes(shape):
+def test_invalid_shapes(shape):
     with pytest.raises(ValueError, match="must be a positive integer"):
         projections.Dense().sample(GAUSSIAN, *shape, Stream(0))

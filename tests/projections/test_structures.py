@@ -1,4 +1,4 @@
-"""The property in the name of each structure, and the errors each one gives."""
+"""The defining property of each structure, and its errors."""
 
 import tracemalloc
 
@@ -14,7 +14,7 @@ import reference
 from bochner import RandomFeatures, kernels, projections
 from bochner._core.random import Stream
 from bochner.kernels.laws import Normal
-from bochner.projections.hadamard import HadamardChain, fwht, padded
+from bochner.projections.hadamard import HadamardChain, fwht, padded_length
 from checks import ALPHA, data
 
 NORMAL = Normal(1.0)
@@ -29,30 +29,30 @@ def test_rows_of_a_block_are_orthogonal(projection):
 
 
 def test_rotations_are_uniform(global_seed):
-    """Haar: a row's first coordinate is that of a uniform point on the sphere."""
+    """The first coordinate of a row is that of a uniform point on the sphere (Haar)."""
     d, seeds = 5, 400
     rng = Stream(global_seed)
-    first = [
+    maps = [
         projections.Orthogonal().sample(NORMAL, 1, d, rng.child(s))
         for s in range(seeds)
     ]
-    W = np.vstack([f.to_dense() for f in first])
+    W = np.vstack([linear.to_dense() for linear in maps])
     x = W[:, 0] / np.linalg.norm(W, axis=1)
-    # x² of a uniform direction in R^d is Beta(1/2, (d − 1)/2), and the sign is even
+    # For a uniform direction in R^d, x² is Beta(1/2, (d − 1)/2) and the sign is fair.
     assert stats.kstest(x**2, stats.beta(0.5, (d - 1) / 2).cdf).pvalue > ALPHA
     assert stats.binomtest(int((x > 0).sum()), seeds).pvalue > ALPHA
 
 
 @pytest.mark.parametrize("projection", [projections.SORF(), projections.Fastfood()])
 @pytest.mark.parametrize("kernel", [kernels.Gaussian(0.5), kernels.Matern(1.5, 1.0)])
-def test_hadamard_rows_have_exactly_the_laws_lengths(projection, kernel):
+def test_hadamard_rows_have_lengths_drawn_from_the_law(projection, kernel):
     law = kernel.spectral_law()
     W = projection.sample(law, 50, 16, Stream(3)).to_dense()
     radii = law.radii(50, 16, Stream(3).child("radii"))
     assert_allclose(np.linalg.norm(W, axis=1), radii)
 
 
-def test_sorf_is_the_formula():
+def test_sorf_equals_the_formula():
     linear = projections.SORF().sample(NORMAL, 40, 13, Stream(1))
     blocks = [
         reference.sorf_block(linear.factors[:, i], linear.scale[16 * i : 16 * i + 16])
@@ -61,7 +61,7 @@ def test_sorf_is_the_formula():
     assert_allclose(linear.to_dense()[:32], np.vstack(blocks)[:, :13], atol=1e-12)
 
 
-def test_fastfood_is_the_formula():
+def test_fastfood_equals_the_formula():
     linear = projections.Fastfood().sample(NORMAL, 32, 13, Stream(1))
     blocks = [
         reference.fastfood_block(
@@ -77,7 +77,7 @@ def test_fastfood_is_the_formula():
 
 @pytest.mark.parametrize("n_in, n_out", [(3, 5), (16, 16), (33, 200), (2000, 100)])
 @pytest.mark.parametrize("projection", [projections.SORF(), projections.Fastfood()])
-def test_fused_chain_is_its_algebra(projection, n_in, n_out):
+def test_fused_chain_equals_its_algebra(projection, n_in, n_out):
     linear = projection.sample(NORMAL, n_out, n_in, Stream(0))
     assert isinstance(linear, HadamardChain)
     X = data(19, n_in)
@@ -87,7 +87,7 @@ def test_fused_chain_is_its_algebra(projection, n_in, n_out):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @settings(max_examples=25, deadline=None)
 @given(power=st.integers(0, 11), n=st.integers(0, 20))
-def test_fwht(dtype, power, n):
+def test_fwht_equals_the_hadamard_matrix(dtype, power, n):
     d = 1 << power
     X = np.random.default_rng(0).normal(size=(n, d)).astype(dtype)
     Y = X.copy()
@@ -97,14 +97,14 @@ def test_fwht(dtype, power, n):
     assert_allclose(fwht(Y), d * X, atol=d * tolerance)  # H² = d I
 
 
-def test_fwht_of_long_rows_and_in_threads():
+def test_fwht_of_long_rows_in_threads():
     X = np.random.default_rng(0).normal(size=(9, 1 << 15))
     with bochner.threads(3):
         twice = fwht(fwht(X.copy()))
     assert_allclose(twice / (1 << 15), X, atol=1e-12)
 
 
-BAD_FWHT = [
+INVALID_FWHT = [
     (np.zeros((2, 3)), ValueError, "power of two, got 3; pad with zeros"),
     (np.zeros((2, 0)), ValueError, "power of two, got 0"),
     (np.zeros(4), TypeError, "two-dimensional .* got 1 dimensions of float64"),
@@ -115,14 +115,14 @@ BAD_FWHT = [
 ]
 
 
-@pytest.mark.parametrize("X, error, message", BAD_FWHT)
-def test_bad_fwht(X, error, message):
+@pytest.mark.parametrize("X, error, message", INVALID_FWHT)
+def test_invalid_input_of_fwht(X, error, message):
     with pytest.raises(error, match=message):
         fwht(X)
 
 
-def test_padding():
-    assert [padded(d) for d in (1, 15, 16, 17, 784, 1024)] == [
+def test_padded_length():
+    assert [padded_length(d) for d in (1, 15, 16, 17, 784, 1024)] == [
         16,
         16,
         16,
@@ -134,12 +134,12 @@ def test_padding():
 
 def test_circulant_is_shift_equivariant():
     linear = projections.Circulant().sample(NORMAL, 12, 12, Stream(0))
-    W = linear.to_dense() * linear.signs  # without the sign flips
+    W = linear.to_dense() * linear.signs  # undo the sign flips
     assert_allclose(np.roll(W, (1, 1), axis=(0, 1)), W, atol=1e-12)
     assert_allclose(W, reference.circulant(linear.vectors[0]), atol=1e-12)
 
 
-def test_circulants_stack_on_one_sign_flip():
+def test_stacked_circulants_share_the_sign_flips():
     linear = projections.Circulant().sample(NORMAL, 20, 12, Stream(0))
     W = linear.to_dense() * linear.signs
     assert_allclose(W[12:], reference.circulant(linear.vectors[1])[:8], atol=1e-12)
@@ -157,11 +157,11 @@ def test_circulant_of_a_mixture_has_one_multiplier_per_row():
 def test_qmc_has_low_discrepancy(sequence):
     points = projections.QMC(sequence)._points(512, 4, Stream(0))
     independent = Stream(0).uniform(512, 4)
-    low, high = (stats.qmc.discrepancy(U) for U in (points, independent))
-    assert low < high / 5
+    discrepancy = stats.qmc.discrepancy
+    assert discrepancy(points) < discrepancy(independent) / 5
 
 
-def test_sobol_past_its_limit_names_a_way_out():
+def test_sobol_with_too_many_features_suggests_alternatives():
     with pytest.raises(ValueError, match=r"at most 21201 .* QMC\('halton'\) or .*sorf"):
         projections.QMC("sobol").sample(NORMAL, 2, 21202, Stream(0))
 
@@ -191,10 +191,10 @@ def test_block_diagonal_reads_each_feature_once_per_pass():
     assert_array_equal(W[:k].sum(axis=0), 1)
     assert_array_equal(W[k : 2 * k].sum(axis=0), 1)
     assert set(W.sum(axis=1)) == {22 // k, 22 // k + 1}
-    assert not np.array_equal(W[:k], W[k : 2 * k])  # its own shuffle
+    assert not np.array_equal(W[:k], W[k : 2 * k])  # each pass has another shuffle
 
 
-def test_block_diagonal_paper_block_is_one_pass():
+def test_block_size_of_the_paper_is_one_pass():
     W = projections.BlockDiagonal("paper").sample(NORMAL, 5, 22, Stream(0)).to_dense()
     assert_array_equal((W != 0).sum(axis=0), 1)
     many = (
@@ -204,14 +204,14 @@ def test_block_diagonal_paper_block_is_one_pass():
 
 
 @pytest.mark.parametrize("n_out, n_in", [(40, 700), (700, 40), (9, 9000)])
-def test_both_orders_of_a_sparse_product(n_out, n_in):
+def test_sparse_product_by_outputs_and_by_inputs(n_out, n_in):
     W = sparse.random(n_out, n_in, density=0.05, random_state=0)
     linear = projections.sparse.sparse_matrix(W)
     X = data(21, n_in)
     assert_allclose(linear.apply(X), X @ W.toarray().T, atol=1e-12)
 
 
-def test_auto_block_grows_with_kurtosis():
+def test_auto_block_size_grows_with_kurtosis():
     rng = np.random.default_rng(0)
     even = rng.choice([-1.0, 1.0], size=(200, 400))
     spiky = even * (rng.random((200, 400)) < 0.02)
@@ -225,7 +225,7 @@ def test_auto_block_grows_with_kurtosis():
 
 
 @pytest.mark.parametrize("kernel", [kernels.Gaussian(0.05), kernels.Laplacian(0.02)])
-def test_bias_corrections_bring_the_map_closer(kernel):
+def test_bias_corrections_reduce_the_error(kernel):
     X = np.random.default_rng(0).standard_t(3, size=(300, 64)) / 2
     errors = {}
     for correction in (None, "scalar", "bandwidth"):
@@ -238,12 +238,12 @@ def test_bias_corrections_bring_the_map_closer(kernel):
     assert errors["scalar"] < errors[None]
 
 
-def test_normalisation_divides_by_the_range():
+def test_normalize_divides_by_the_range():
     X = data(50, 3) * np.array([1.0, 10.0, 0.0])
     blocks = projections.BlockDiagonal(3, normalize=True)
     features = RandomFeatures(16, gamma=1.0, projection=blocks, random_state=0).fit(X)
     ranges = np.where(np.ptp(X, axis=0) > 0, np.ptp(X, axis=0), 1)
-    # the range is part of the kernel, so that kernel_ is what the features estimate
+    # kernel_ includes the ranges: it is the kernel that the features estimate.
     assert_allclose(features.kernel_.gamma, 1 / ranges**2)
     plain = RandomFeatures(
         16, gamma=1.0, projection=projections.BlockDiagonal(3), random_state=0
@@ -254,9 +254,9 @@ def test_normalisation_divides_by_the_range():
 
 
 ISOTROPIC_ONLY = ["orthogonal", "sorf", "fastfood"]
-SERVING = "an isotropic kernel, which kernel='laplacian' is not; use .*'auto'"
-BAD = [
-    *[(name, "laplacian", 20, ValueError, SERVING) for name in ISOTROPIC_ONLY],
+NOT_ISOTROPIC = "an isotropic kernel, which kernel='laplacian' is not; use .*'auto'"
+INVALID = [
+    *[(name, "laplacian", 20, ValueError, NOT_ISOTROPIC) for name in ISOTROPIC_ONLY],
     ("sorf", kernels.Spherical(1.0), 3, ValueError, "projection='sorf' needs a"),
     ("circulant", kernels.Spherical(1.0), 3, ValueError, "'circulant' needs a"),
     ("block_diagonal", kernels.Spherical(1.0), 4, ValueError, "at most 3 features"),
@@ -282,8 +282,8 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize("projection, kernel, d, error, message", BAD)
-def test_bad_projections(projection, kernel, d, error, message):
+@pytest.mark.parametrize("projection, kernel, d, error, message", INVALID)
+def test_invalid_projections(projection, kernel, d, error, message):
     features = RandomFeatures(16, kernel=kernel, projection=projection)
     with pytest.raises(error, match=message):
         features.fit(data(10, d))
@@ -311,14 +311,14 @@ AUTO = [
 
 
 @pytest.mark.parametrize("X, kernel, n_components, expected", AUTO)
-def test_auto(X, kernel, n_components, expected):
+def test_choice_of_auto(X, kernel, n_components, expected):
     features = RandomFeatures(n_components, kernel=kernel, random_state=0).fit(X)
     assert type(features.projection_) is expected
 
 
 @pytest.mark.parametrize("kernel", ["gaussian", "laplacian", "matern"])
 def test_normalised_map_estimates_its_kernel(kernel):
-    """The bandwidth rule sees what the frequencies see."""
+    """The bandwidth rule is evaluated on the normalised rows."""
     X = np.random.default_rng(0).uniform(0, 255, size=(300, 20))
     X[:, 0] *= 100
     blocks = projections.BlockDiagonal(20, normalize=True)
@@ -331,7 +331,7 @@ def test_normalised_map_estimates_its_kernel(kernel):
 
 
 @pytest.mark.parametrize("correction", ["scalar", "bandwidth"])
-def test_corrections_agree_for_equal_ard_and_scalar_bandwidths(correction):
+def test_corrections_agree_for_scalar_and_constant_ard_bandwidths(correction):
     X = np.random.default_rng(0).standard_t(3, size=(300, 64))
     resolved = []
     for gamma in (0.05, np.full(64, 0.05)):
@@ -344,7 +344,7 @@ def test_corrections_agree_for_equal_ard_and_scalar_bandwidths(correction):
 
 @pytest.mark.parametrize("scale", [1e-13, 1.0, 1e9])
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
-def test_auto_block_has_no_scale(scale, form):
+def test_auto_block_size_does_not_depend_on_the_scale(scale, form):
     X = np.random.default_rng(0).normal(size=(100, 300)).astype(np.float32)
     features = RandomFeatures(64, projection="block_diagonal", random_state=0)
     expected = features.fit(X).projection_.block_size
@@ -352,7 +352,7 @@ def test_auto_block_has_no_scale(scale, form):
     assert features.fit(scaled).projection_.block_size == expected
 
 
-def test_corrections_of_sparse_rows_do_not_densify():
+def test_corrections_keep_sparse_rows_sparse():
     X = sparse.random(
         300, 200_000, density=2e-5, format="csr", random_state=np.random.default_rng(0)
     )
@@ -366,7 +366,7 @@ def test_corrections_of_sparse_rows_do_not_densify():
 
 
 def test_orthoprojector_of_few_signs_treats_features_alike():
-    """±1 rows are often dependent here; E‖P e_j‖² is 1 for every feature j."""
+    """E‖P e_j‖² = 1 for every feature j, although a few ±1 rows are often dependent."""
     part, seeds = projections.Orthoprojector("sign"), 3000
     squares = np.array(
         [
@@ -386,7 +386,7 @@ COMPILED = [
 
 
 @pytest.mark.parametrize("linear", COMPILED, ids=lambda m: type(m).__name__)
-def test_compiled_maps_look_before_they_read(linear):
+def test_compiled_maps_check_their_input(linear):
     n_out = linear.shape[0]
     for rows in (np.ones((8, 65536)), np.ones((8, 16), int), np.ones(16)):
         with pytest.raises(ValueError, match="A map of 16 features takes"):
@@ -400,7 +400,7 @@ def test_compiled_maps_look_before_they_read(linear):
 
 
 @pytest.mark.parametrize("name", ["dense", "sorf", "block_diagonal", "circulant"])
-def test_csr_indices_outside_are_refused(name):
+def test_csr_indices_out_of_range_are_rejected(name):
     X = sparse.csr_matrix(data(5, 20))
     features = RandomFeatures(16, projection=name, random_state=0).fit(X)
     for outside in (20, 20_000_000, -1):
@@ -409,7 +409,7 @@ def test_csr_indices_outside_are_refused(name):
             features.transform(X)
 
 
-def test_options_of_a_projection_reach_random_projections():
+def test_random_projection_uses_the_options_of_its_projection():
     X = np.abs(data(50, 12)) * np.arange(1, 13)
     plain = bochner.RandomProjection(4, random_state=0).fit(X)
     blocks = projections.BlockDiagonal(normalize=True)

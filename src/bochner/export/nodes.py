@@ -251,9 +251,10 @@ class Decoder:
         n, m = node["shape"]
         check_csr(data, indices, indptr, n, m)
         made = CSR[node["class"]]
-        # SciPy and scikit-learn sort such parts in place: no other array may change
+        # copied: SciPy and scikit-learn sort such parts in place
         matrix = made((data, indices, indptr), shape=(n, m), copy=True)
-        matrix.has_canonical_format = True  # as `check_csr` has seen
+        matrix.sort_indices()  # earlier versions stored rows in any order
+        expect(matrix.has_canonical_format, "CSR places are there twice")
         return matrix
 
     def _number(self, node: Any) -> Any:

@@ -19,7 +19,7 @@ from ..nonlinearities import NONLINEARITIES
 from ..nonlinearities.base import Nonlinearity
 from ..projections import PROJECTIONS
 from ..projections.algebra import Scale, Stack
-from ..projections.base import LinearMap, Projection, check_serves
+from ..projections.base import LinearMap, Projection, check_projection
 from .feature_map import FeatureMap, project
 from .transformer import KernelTransformer, RowTransformer
 
@@ -136,7 +136,7 @@ class RandomFeatures(KernelTransformer):
         nonlinearity, projection, compression = self._parts()
         factors = projection.input_factors(X)
         asked = self._kernel(nonlinearity)
-        self._check_serves(projection, asked)
+        self._check_projection(projection, asked)
         kernel = _resolved(asked, X, factors, weight)
         n_kept = n = int(self.n_components)
         if compression is not None:
@@ -157,9 +157,9 @@ class RandomFeatures(KernelTransformer):
         self.feature_map_ = feature_map.astype(X.dtype)
         return self
 
-    def _check_serves(self, projection: Projection, kernel: Kernel) -> None:
+    def _check_projection(self, projection: Projection, kernel: Kernel) -> None:
         words = kernel if self.kernel is None else self.kernel
-        check_serves(
+        check_projection(
             "RandomFeatures",
             f"projection={self.projection!r}",
             projection,

@@ -1,4 +1,6 @@
-"""Kernels: exact Gram matrices, bandwidths, and the law behind each.
+"""Kernels: exact Gram matrices, bandwidths and spectral laws.
+
+Shift-invariant kernels, with the law of their frequencies ω:
 
 | kernel | k(x, y), δ = x − y | law of ω | isotropic |
 |---|---|---|---|
@@ -9,13 +11,13 @@
 | `RationalQuadratic` | (1 + ‖δ‖²/(2αℓ²))^−α | variance gamma | yes |
 | `Spherical` | 1 − 3r/2 + r³/2, r = ‖δ‖/radius ≤ 1 | ball, d ≤ 3 | yes |
 
-Kernels of the lengths and the angle, ρ = ⟨x, y⟩/‖x‖‖y‖, all with the law N(0, I):
+Kernels of the lengths and the angle, ρ = ⟨x, y⟩/‖x‖‖y‖. Their law is N(0, I):
 
 | kernel | k(x, y) | features |
 |---|---|---|
-| `Maxout` | ‖x‖‖y‖(μ_q² + ∫₀^ρ κ_q) | largest of q projections |
-| `ArgmaxCode` | κ_q(ρ), the probability of one winner | which of q is largest |
-| `ArcCosine` | ‖x‖ⁿ‖y‖ⁿ J_n(θ)/π | the positive part of a projection, ⁿ |
+| `Maxout` | ‖x‖‖y‖(μ_q² + ∫₀^ρ κ_q) | the largest of q projections |
+| `ArgmaxCode` | κ_q(ρ), the probability of equal codes | index of the largest of q |
+| `ArcCosine` | ‖x‖ⁿ‖y‖ⁿ J_n(θ)/π | positive part of a projection, to the power n |
 """
 
 from .angular import ArcCosine, ArgmaxCode, Maxout
@@ -38,7 +40,7 @@ KERNELS: dict[str, type[ShiftInvariant]] = {
     "matern": Matern,
     "rational_quadratic": RationalQuadratic,
 }
-"""Kernels by name: those whose bandwidth alone has to be given."""
+"""Kernels that a name describes completely, apart from their bandwidth."""
 
 __all__ = [
     "KERNELS",

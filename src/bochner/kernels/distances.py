@@ -1,4 +1,4 @@
-"""Distances between rows, in float64 and in blocks."""
+"""Distances between rows, and lengths of rows, in float64."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .._core.spread import centre_of, spread_of
 def distances(X: Any, Y: Any, metric: str) -> np.ndarray:
     """‖x − y‖² ("sqeuclidean") or ‖x − y‖₁ ("cityblock"), (n, n') float64.
 
-    Float64 rows, dense or CSR (canonical). Time O(n n' d); memory of the result.
+    Takes float64 rows, dense or canonical CSR. Time O(n n' d); memory of the result.
     """
     # Imported on use: sklearn.metrics would double the time of `import bochner`.
     from sklearn.metrics.pairwise import euclidean_distances, manhattan_distances
@@ -28,26 +28,26 @@ def distances(X: Any, Y: Any, metric: str) -> np.ndarray:
 def sample_distances(
     X: Any, n_rows: int, metric: str, weight: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """All distances among at most n_rows rows of X, (k, k), and the rows' weights.
+    """All distances among k ≤ n_rows sampled rows of X, (k, k), and their weights.
 
-    The rows depend on X's length alone, so a bandwidth is a function of the data.
-    Rows of no weight are left out.
+    Which rows are sampled depends on the number of rows and the weights alone, so that
+    a bandwidth is a function of the data. Rows of weight zero are left out.
     """
-    rows = drawn_places(Stream(0).child("bandwidth"), X.shape[0], n_rows, weight)
-    chosen = as_float64(X[rows])
-    varies = spread_of(chosen).deviation > 0
-    if not sparse.issparse(chosen):
-        # columns that are constant to rounding would add that rounding
-        chosen = np.where(varies, chosen - centre_of(chosen), 0.0)
-    D = distances(chosen, chosen, metric) * varies.any()
+    places = drawn_places(Stream(0).child("bandwidth"), X.shape[0], n_rows, weight)
+    rows = as_float64(X[places])
+    varies = spread_of(rows).deviation > 0
+    if not sparse.issparse(rows):
+        # Columns that are constant up to rounding would add their rounding errors.
+        rows = np.where(varies, rows - centre_of(rows), 0.0)
+    D = distances(rows, rows, metric) * varies.any()
     np.fill_diagonal(D, 0)
-    return D, np.ones(len(rows)) if weight is None else weight[rows]
+    return D, np.ones(len(places)) if weight is None else weight[places]
 
 
 def as_float64(X: Any) -> Any:
-    """A float64 copy of dense or CSR rows, the CSR one canonical.
+    """A float64 copy of dense or CSR rows; the CSR copy is canonical.
 
-    scikit-learn's distances read duplicate entries as they stand, or sum them in place.
+    scikit-learn's distances either ignore duplicate CSR entries or sum them in place.
     """
     X = X.astype(np.float64)
     if sparse.issparse(X):
@@ -61,7 +61,7 @@ def lengths(X: Any) -> np.ndarray:
     is_sparse = sparse.issparse(X)
     largest = abs(X).max(axis=1)
     largest = largest.toarray().ravel() if is_sparse else largest
-    # squares of very large or small numbers would over- or underflow
+    # Squares of very large or very small numbers would overflow or underflow.
     size = np.maximum(largest, np.finfo(np.float64).tiny)
     factors = (1 / size)[:, None]
     scaled = X.multiply(factors).tocsr() if is_sparse else X * factors

@@ -1,21 +1,21 @@
 """Spectral laws: the distributions whose characteristic functions are kernels.
 
-By Bochner's theorem a shift-invariant kernel is k(x − y) = E cos(ωᵀ(x − y)), ω drawn
-from its spectral law. A law is an immutable value. All laws have
+By Bochner's theorem a shift-invariant kernel is k(x − y) = E cos(ωᵀ(x − y)), where ω is
+drawn from the spectral law of the kernel. A law is an immutable value. All laws have
 
 - `frequencies(m, d, rng)`: m independent draws;
 - `ppf(U, d)`: the same draws from given uniform numbers, for quasi-Monte-Carlo;
-- `characteristic(D)`: the kernel, as a function of distances in the law's `metric`;
+- `characteristic(D)`: the kernel, as a function of distances in the law's `metric`.
 
-and some have further capabilities, which a projection names if it needs them:
+Some laws have further capabilities. A projection that needs one of them declares it:
 
-- `radii(m, d, rng)`: lengths alone, if every direction is as likely (isotropic);
+- `radii(m, d, rng)`: lengths only, for laws with uniform directions (isotropic laws);
 - `coordinates(shape, rng)` and `multipliers(m, rng)`: independent coordinates, and one
-  factor per frequency, whose product is a draw;
-- `on_block(d, b)`: the law and the scale that serve b of d coordinates.
+  factor per frequency; a frequency is the product of the two;
+- `on_block(d, b)`: the law and the scale to use on b of d coordinates.
 
-Every draw is by inversion, so `frequencies` is `ppf` of uniform numbers: a law is
-written once, and m rows are a prefix of 2m.
+Every draw uses inversion: `frequencies` is `ppf` of uniform numbers. A law is therefore
+implemented once, and the first m of 2m frequencies are the m frequencies drawn alone.
 """
 
 from __future__ import annotations
@@ -30,24 +30,24 @@ from .._core.ops import Ops, Tensor, Unsupported
 from .._core.random import Stream
 
 LARGE_NU = 50.0
-"""Where K_ν overflows in the middle of the profile, and its expansion is exact."""
+"""From this ν on K_ν may overflow at moderate distances, and its expansion is exact."""
 
 GAUSSIAN_NU = 1e7
-"""Where the profile is the Gaussian's to 1e-7, and logarithms would cancel to less."""
-
+"""Beyond this ν the Matérn kernel equals its Gaussian limit to 1e-7; evaluation through
+logarithms would be less exact because of cancellation."""
 
 LARGEST_ORDER = 20
-"""ν − ½ of Matérn kernels whose polynomial `forward` writes out."""
+"""Largest ν − ½ for which `Student.forward` evaluates the Matérn polynomial."""
 
 
 class Law:
-    """A spectral law on R^d for every d, at its natural scale."""
+    """A spectral law on R^d, for every dimension d."""
 
     metric = "sqeuclidean"
-    """What `characteristic` is a function of: ‖δ‖², or ‖δ‖₁ ("cityblock")."""
+    """Distance that `characteristic` takes: ‖δ‖², or ‖δ‖₁ ("cityblock")."""
 
     def n_uniforms(self, d: int) -> int:
-        """How many uniform numbers one frequency takes."""
+        """Return the number of uniform numbers that one frequency in R^d consumes."""
         return d
 
     def ppf(self, U: np.ndarray, d: int) -> np.ndarray:
@@ -55,36 +55,37 @@ class Law:
         raise NotImplementedError
 
     def frequencies(self, m: int, d: int, rng: Stream) -> np.ndarray:
-        """m independent frequencies, (m, d)."""
+        """Draw m independent frequencies, (m, d)."""
         return self.ppf(rng.uniform(m, self.n_uniforms(d)), d)
 
     def characteristic(self, D: np.ndarray) -> np.ndarray:
-        """E cos ωᵀδ from distances D of any shape, which it may overwrite."""
+        """Return E cos ωᵀδ for distances D of any shape; D may be overwritten."""
         raise NotImplementedError
 
     def forward(self, ops: Ops, D: Tensor) -> Tensor:
-        """The same kernel of distances D in the operations of any namespace."""
+        """Compute `characteristic` with the operations `ops` of any array namespace."""
         raise NotImplementedError
 
     def second_moment(self, d: int) -> float:
-        """E‖ω‖² in R^d: infinite unless a law says otherwise."""
+        """Return E‖ω‖² in R^d; infinite unless a subclass overrides this method."""
         return np.inf
 
 
 class ScaleMixture(Law):
     """ω = scale · t · g with g ~ N(0, I_d) and one multiplier t per frequency.
 
-    Subclasses give the multiplier; a b-dimensional marginal is the same law on R^b.
+    Subclasses implement the multiplier. The marginal law of b coordinates is the same
+    law on R^b.
     """
 
     scale: float
 
     def _multiplier(self, u: np.ndarray) -> np.ndarray:
-        """t from uniform numbers."""
+        """Map uniform numbers to multipliers t."""
         raise NotImplementedError
 
     def _multiplier_square(self) -> float:
-        """E t²."""
+        """Return E t²."""
         return 1.0
 
     def second_moment(self, d: int) -> float:
@@ -98,20 +99,20 @@ class ScaleMixture(Law):
         return (self.scale * t)[:, None] * ndtri(U[:, 1:])
 
     def radii(self, m: int, d: int, rng: Stream) -> np.ndarray:
-        """Lengths of m frequencies in R^d, (m,): scale · t · χ_d."""
+        """Draw the lengths of m frequencies in R^d, (m,): scale · t · χ_d."""
         U = rng.uniform(m, 2)
         return self.scale * self._multiplier(U[:, 0]) * _chi(U[:, 1], d)
 
     def coordinates(self, shape: tuple[int, ...], rng: Stream) -> np.ndarray:
-        """The normal factor of every coordinate, scale · g."""
+        """Draw the normal factor of every coordinate, scale · g."""
         return self.scale * rng.normal(*shape)
 
     def multipliers(self, m: int, rng: Stream) -> np.ndarray:
-        """The factor t of m frequencies, (m,)."""
+        """Draw the multiplier t of m frequencies, (m,)."""
         return self._multiplier(rng.uniform(m))
 
     def on_block(self, d: int, b: int) -> tuple[Law, float]:
-        """This law on b coordinates; √(d/b) stretches ‖δ_B‖² to ‖δ‖² on average."""
+        """Return this law and √(d/b): on average ‖√(d/b) δ_B‖² = ‖δ‖²."""
         return self, (d / b) ** 0.5
 
 
@@ -144,7 +145,7 @@ class Normal(ScaleMixture):
 class Student(ScaleMixture):
     """Multivariate t with 2ν degrees of freedom: the law of the Matérn kernel.
 
-    t = √(ν/τ), τ ~ Gamma(ν). No second moment for ν ≤ 1.
+    t = √(ν/τ), τ ~ Gamma(ν). The second moment is infinite for ν ≤ 1.
     """
 
     scale: float
@@ -158,7 +159,7 @@ class Student(ScaleMixture):
         return self.nu / (self.nu - 1) if self.nu > 1 else np.inf
 
     def characteristic(self, D: np.ndarray) -> np.ndarray:
-        # far beyond its reach the profile is 0: keep ∞ · 0 away
+        # The kernel is 0 beyond the bound, which prevents ∞ · 0.
         t = np.minimum(np.sqrt(2 * self.nu * D) * self.scale, 1e4 * (1 + self.nu))
         if self.nu == 0.5:
             return np.exp(-t)
@@ -169,17 +170,17 @@ class Student(ScaleMixture):
         return _matern(t, self.nu)
 
     def forward(self, ops: Ops, D: Tensor) -> Tensor:
-        """exp(−t) times a polynomial of degree p in t = √(2ν)‖δ‖s, for ν = p + ½."""
+        """Evaluate exp(−t) times a polynomial in t = √(2ν)‖δ‖s, for ν = p + ½."""
         p = float(self.nu) - 0.5
         if p != int(p) or not 0 <= p <= LARGEST_ORDER:
             raise Unsupported(
-                "Matérn kernels can be exported for ν = ½, 1½, 2½, … up to "
-                f"{LARGEST_ORDER + 0.5}; got ν = {self.nu}. Random features "
-                "(methods.sorf) can be exported for any ν."
+                "Matérn kernels can be exported for nu = 0.5, 1.5, 2.5, … up to "
+                f"{LARGEST_ORDER + 0.5}; got nu={self.nu}. Random features "
+                "(methods.sorf) can be exported for any nu."
             )
         t = ops.multiply(ops.sqrt(D), float((2 * self.nu) ** 0.5 * self.scale))
-        *lower, value = _half_integer_matern(int(p))
-        polynomial = ops.constant(value)
+        *lower, leading = _matern_coefficients(int(p))
+        polynomial = ops.constant(leading)
         for coefficient in reversed(lower):
             polynomial = ops.add(ops.multiply(polynomial, t), coefficient)
         return ops.multiply(polynomial, ops.exp(ops.negative(t)))
@@ -207,7 +208,7 @@ class VarianceGamma(ScaleMixture):
 class CauchyProduct(Law):
     """Independent Cauchy(0, scale) coordinates: the law of exp(−scale ‖δ‖₁).
 
-    Not isotropic, so it has no radii. No moments at all.
+    The law is not isotropic, so it has no radii, and it has no moments.
     """
 
     scale: float
@@ -217,15 +218,15 @@ class CauchyProduct(Law):
         return self.scale * np.tan(np.pi * (U - 0.5))
 
     def coordinates(self, shape: tuple[int, ...], rng: Stream) -> np.ndarray:
-        """Independent coordinates of any shape."""
+        """Draw independent coordinates of any shape."""
         return self.ppf(rng.uniform(*shape), shape[-1])
 
     def multipliers(self, m: int, rng: Stream) -> np.ndarray:
-        """One: coordinates are all there is."""
+        """Return m ones: the coordinates alone make up a frequency."""
         return np.ones(m)
 
     def on_block(self, d: int, b: int) -> tuple[Law, float]:
-        """This law on b coordinates; d/b stretches ‖δ_B‖₁ to ‖δ‖₁ on average."""
+        """Return this law and d/b: on average ‖(d/b) δ_B‖₁ = ‖δ‖₁."""
         return self, d / b
 
     def characteristic(self, D: np.ndarray) -> np.ndarray:
@@ -239,8 +240,9 @@ class CauchyProduct(Law):
 class Ball(Law):
     """|Fourier transform of a ball in R³|²: the law of the spherical kernel.
 
-    Radius 2u·scale with u of density (6/π)(sin u − u cos u)²/u⁴ and a uniform direction
-    in R³, of which the first d ≤ 3 coordinates are kept. No second moment.
+    A draw has radius 2u·scale, where u has the density (6/π)(sin u − u cos u)²/u⁴, and
+    a uniform direction in R³. The first d ≤ 3 coordinates are kept. The second moment
+    is infinite.
     """
 
     scale: float
@@ -251,20 +253,20 @@ class Ball(Law):
     def ppf(self, U: np.ndarray, d: int) -> np.ndarray:
         check_spherical_dimension(d)
         radius = 2 * self.scale * _ball_ppf(U[:, 0])
-        height = 2 * U[:, 1] - 1  # Archimedes: uniform on [−1, 1]
+        height = 2 * U[:, 1] - 1  # uniform on [−1, 1], by Archimedes
         coordinates = [height]
         if d > 1:
             angle = 2 * np.pi * U[:, 2]
-            around = np.sqrt(1 - height**2)
-            coordinates += [around * np.cos(angle), around * np.sin(angle)]
+            width = np.sqrt(1 - height**2)
+            coordinates += [width * np.cos(angle), width * np.sin(angle)]
         return radius[:, None] * np.stack(coordinates[:d], axis=1)
 
     def radii(self, m: int, d: int, rng: Stream) -> np.ndarray:
-        """Lengths of m frequencies in R^d, (m,)."""
+        """Draw the lengths of m frequencies in R^d, (m,)."""
         return np.linalg.norm(self.frequencies(m, d, rng), axis=1)
 
     def on_block(self, d: int, b: int) -> tuple[Law, float]:
-        """This law on b coordinates, as for every isotropic law, where d ≤ 3."""
+        """Return this law and √(d/b), as for every isotropic law; d is at most 3."""
         check_spherical_dimension(d)
         return self, (d / b) ** 0.5
 
@@ -279,7 +281,7 @@ class Ball(Law):
 
 
 def check_spherical_dimension(d: int) -> None:
-    """The spherical function is a kernel in at most three dimensions."""
+    """Raise an error for more than three features: no spherical kernel exists there."""
     if d > 3:
         raise ValueError(
             "The spherical kernel is positive definite for at most 3 features, "
@@ -288,20 +290,20 @@ def check_spherical_dimension(d: int) -> None:
 
 
 def _chi(u: np.ndarray, d: int) -> np.ndarray:
-    """Quantiles of the length of a standard normal vector in R^d."""
+    """Return quantiles of the length of a standard normal vector in R^d."""
     return np.sqrt(2 * gammaincinv(d / 2, u))
 
 
 def _ball_cdf(u: np.ndarray) -> np.ndarray:
-    """(6/π)∫₀ᵘ (sin v − v cos v)²/v⁴ dv, in closed form with the sine integral."""
+    """Return (6/π)∫₀ᵘ (sin v − v cos v)²/v⁴ dv by its closed form."""
     sine = np.sin(u)
     exact = sici(2 * u)[0] - (1 + sine**2) / u + np.sin(2 * u) / u**2 - sine**2 / u**3
-    series = u**3 / 9 - u**5 / 75  # its terms cancel to nothing near zero
+    series = u**3 / 9 - u**5 / 75  # near zero the closed form cancels
     return 2 / np.pi * np.where(u < 0.02, series, exact)
 
 
 def _ball_ppf(p: np.ndarray) -> np.ndarray:
-    """Inverse of `_ball_cdf` by bisection of log u; the tail is 1 − p ≈ 3/(πu)."""
+    """Invert `_ball_cdf` by bisection of log u; the tail is 1 − p ≈ 3/(πu)."""
     low = np.full_like(p, np.log(1e-6))
     high = np.full_like(p, np.log(1e17))
     for _ in range(64):
@@ -313,27 +315,29 @@ def _ball_ppf(p: np.ndarray) -> np.ndarray:
 
 
 def _matern(t: np.ndarray, nu: float) -> np.ndarray:
-    """2^{1−ν}/Γ(ν) t^ν K_ν(t), through logarithms so that K_ν cannot overflow."""
+    """Return 2^{1−ν}/Γ(ν) t^ν K_ν(t), by logarithms because K_ν may overflow."""
     if nu > GAUSSIAN_NU:
         return np.exp(-(t**2) / (4 * nu))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         log_k = np.log(2) - gammaln(nu) + nu * np.log(t / 2) + _log_bessel(t, nu)
-    # K_ν still overflows for t → 0, where the profile is 1
+    # K_ν still overflows for t → 0, where the kernel is 1.
     return np.where(np.isfinite(log_k), np.exp(np.minimum(log_k, 0)), 1.0)
 
 
-def _half_integer_matern(p: int) -> list[float]:
-    """Of t⁰, t¹, …: p!/(2p)! · Σ_i (p + i)!/(i! (p − i)!) (2t)^{p − i}, ν = p + ½."""
-    lead = factorial(p) / factorial(2 * p)
-    orders = range(p, -1, -1)  # i = p gives t⁰
+def _matern_coefficients(p: int) -> list[float]:
+    """Return the coefficients of t⁰, t¹, …, t^p in the Matérn polynomial for ν = p + ½.
+
+    The polynomial is p!/(2p)! · Σ_i (p + i)!/(i! (p − i)!) (2t)^{p − i}.
+    """
+    factor = factorial(p) / factorial(2 * p)
     return [
-        lead * factorial(p + i) / (factorial(i) * factorial(p - i)) * 2 ** (p - i)
-        for i in orders
+        factor * factorial(p + i) / (factorial(i) * factorial(p - i)) * 2 ** (p - i)
+        for i in range(p, -1, -1)  # i = p gives t⁰
     ]
 
 
 def _log_bessel(t: np.ndarray, nu: float) -> np.ndarray:
-    """log K_ν(t); for large ν by Debye's uniform expansion (DLMF 10.41.4)."""
+    """Return log K_ν(t); for large ν by Debye's uniform expansion (DLMF 10.41.4)."""
     if nu < LARGE_NU:
         return np.log(kve(nu, t)) - t
     root = np.sqrt(1 + (t / nu) ** 2)

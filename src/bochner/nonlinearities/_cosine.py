@@ -1,10 +1,10 @@
 """Compiled cosine and sine of phases: functions on arrays, no validation.
 
-A phase z is reduced to turns, r = z/2π + b − n with n the nearest integer, by fused
-multiply-adds with 1/2π in two parts: the product z·(1/2π) is never rounded, so r is
-as good as z itself. Then cos 2πr = sin 2π(¼ − |r|) and sin 2πr are one odd
-polynomial on a quarter turn. Largest error: 1e-6 in float32 up to 2^17 turns, 1e-14
-in float64 up to 2^46; past that the result stays in [−1, 1] and means nothing.
+A phase z is reduced to turns: r = z/2π + b − n with n the nearest integer. The fused
+multiply-adds use 1/2π in two parts, so that the product z·(1/2π) is never rounded and r
+is as exact as z. Then cos 2πr = sin 2π(¼ − |r|) and sin 2πr are evaluated by one odd
+polynomial on a quarter turn. The largest error is 1e-6 in float32 up to 2^17 turns, and
+1e-14 in float64 up to 2^46 turns. Larger phases give meaningless values in [−1, 1].
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from .._core._compiled import compiled
 TURNS = 1 / (2 * np.pi)
 TURNS_TAIL = -9.839338337591243e-18  # 1/2π − TURNS, beyond float64
 REACH = 0.515625
-# ^ |r| may pass ½ by the rounding of n; beyond 2^-6 the phase is out of reach
+# ^ |r| may exceed ½ by the rounding of n. Where the excess is above 2^-6, the phase is
+# too large to be reduced.
 
 # sin(2πq)/q as a polynomial in q² on |q| ≤ ¼, lowest first (Chebyshev fits).
 F0, F1 = np.float32(6.283185280154407), np.float32(-41.34168061334652)
@@ -28,8 +29,8 @@ D0, D1, D2 = 6.283185307179585, -41.341702240398284, 81.60524927557977
 D3, D4, D5 = -76.70585968962867, 42.05868995395094, -15.09450614073429
 D6, D7 = 3.817365633469135, -0.6925067010720717
 
-# 'contract' lets a·b + c be one instruction; nothing that reorders a sum, so that an
-# element gives the same bits in a vector lane and in the tail of a row.
+# 'contract' allows a·b + c as one instruction. Options that reorder sums are not used,
+# so that an element has the same bits in a vector lane and in the tail of a row.
 CONTRACT = {"fastmath": {"contract"}}
 
 
@@ -40,7 +41,7 @@ def _fma(typingctx, a, b, c):
 
 
 def _coefficients(scale):
-    """The polynomial's coefficients times the scale, as many as its type needs."""
+    """Coefficients of the polynomial times the scale: five in float32, else eight."""
 
 
 @overload(_coefficients)

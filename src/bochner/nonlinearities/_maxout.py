@@ -7,12 +7,12 @@ import numpy as np
 from .._core._compiled import compiled
 
 BYTE_RUN = 128
-"""Codes compared at a time: their count fits a byte, the narrowest lane."""
+"""Number of codes compared at a time: the count of equal codes fits into one byte."""
 
 
 @compiled()
 def pool_max(Z, members, out):
-    """out_u = max over u's members of Z; members (q, m), n·m·q steps."""
+    """out_u = max of Z over the members of unit u; members (q, m), n·m·q steps."""
     q, m = members.shape
     for i in range(Z.shape[0]):
         z, f = Z[i], out[i, :m]
@@ -27,7 +27,7 @@ def pool_max(Z, members, out):
 
 @compiled()
 def equal_codes(A, B, out):
-    """out_ij = how many of the m codes of A's row i and B's row j are equal; n·n'·m."""
+    """out_ij = number of equal codes among the m codes of A_i and B_j; n·n'·m steps."""
     m = A.shape[1]
     for i in range(A.shape[0]):
         for j in range(B.shape[0]):

@@ -1,4 +1,4 @@
-"""Codes: which of several projections is the largest."""
+"""Argmax codes: the index of the largest of several projections."""
 
 from __future__ import annotations
 
@@ -17,29 +17,37 @@ from .base import OwnKernel, ProjectedRows, SampledNonlinearity, TracedRows
 OUTPUTS = ("codes", "onehot")
 
 LARGEST_POOL = 65535
-"""Codes have at most two bytes."""
+"""Largest pool size: codes have at most two bytes."""
 
 
 class ArgmaxCode(OwnKernel):
-    """φ(x) = [argmax_{j ≤ q} ⟨w_j^ℓ, x⟩]_ℓ: a string of M q-ary codes per row.
+    """φ(x) = [argmax_{j ≤ q} ⟨w_j^ℓ, x⟩]_ℓ: M codes with values 0 to q − 1 per row.
 
-    w ~ N(0, I). Codes are labels, not numbers. Those of two rows agree with probability
-    κ_q (`kernels.ArgmaxCode`): a hash whose Hamming distance tells the angle. One-hot,
-    inner products are the share of equal codes, and linear learners can be fitted.
-    Ties, as of a row of zeros, go to the smallest code; so does a row whose projections
-    overflow. Projections as for `Maxout`, without shared pools. A map of M codes is
-    a prefix of one of 2M.
+    w ~ N(0, I). Codes are labels, not quantities. The codes of two rows are equal with
+    probability κ_q (`kernels.ArgmaxCode`), so the codes are a hash whose Hamming
+    distance estimates the angle. With output="onehot", inner products are the share of
+    equal codes, and linear learners can be fitted. Ties, for example of a row of zeros,
+    give the smallest code; so does a row whose projections overflow. The projections of
+    a unit are drawn as for `Maxout` without a shared pool. The first M codes of a map
+    with 2M codes are those of a map with M codes.
 
-    Time of q linear maps of M rows plus O(n M q), so pools of thousands are slow;
-    memory of codes M bytes a row (2 M past q = 256), one-hot 8 to 12 M.
+    Time is that of q linear maps of M rows, plus O(n M q), so pools of thousands of
+    projections are slow. A row of codes takes M bytes (2M bytes for q > 256), a one-hot
+    row 8M to 12M bytes.
 
     Parameters
     ----------
     pool_size : int, default 4
-        q, at most 65,535.
-    output : "codes" or "onehot"
-        Whole numbers of the smallest type, (n, M), or a CSR matrix, (n, M q), with
-        1/√M in column ℓ q + code.
+        q, the number of projections that a code compares, at most 65,535.
+    output : {"codes", "onehot"}, default "codes"
+        "codes" gives an array (n, M) of the smallest unsigned integer type, "onehot" a
+        CSR matrix (n, M q) with 1/√M in column ℓ q + code.
+
+    See Also
+    --------
+    bochner.kernels.ArgmaxCode : The kernel that codes estimate.
+    bochner.metrics.equal_codes : The share of equal codes of pairs of rows.
+    Maxout : The largest projection itself.
 
     References
     ----------
@@ -76,7 +84,7 @@ class ArgmaxCode(OwnKernel):
         if q > LARGEST_POOL:
             raise ValueError(
                 f"ArgmaxCode: pool_size must be at most {LARGEST_POOL}, as codes have "
-                f"two bytes; got {q}. Take more units of a smaller pool."
+                f"two bytes; got {q}. Use a smaller pool_size and more components."
             )
         return super().n_projections(n_components) * q
 
@@ -88,7 +96,15 @@ class ArgmaxCode(OwnKernel):
 
 @dataclass(frozen=True, eq=False)
 class SampledCodes(SampledNonlinearity):
-    """argmax_j Z_j over stages j."""
+    """argmax_j Z_j over stages j.
+
+    Parameters
+    ----------
+    n_in : int
+        Number of units, M.
+    pool_size : int
+        Number of stages, q.
+    """
 
     n_in: int
     pool_size: int
@@ -99,23 +115,23 @@ class SampledCodes(SampledNonlinearity):
 
     @property
     def scratch_columns(self) -> int:
-        return 2 * self.n_in  # the largest so far, and who wins
+        return 2 * self.n_in  # the largest projections, and their stages
 
     def __call__(self, rows: ProjectedRows, out: np.ndarray) -> None:
         best = rows.project(0).copy()
         out[...] = 0
         for stage in range(1, self.n_stages):
             Z = rows.project(stage)
-            # the winner of a later stage has the larger code: no branch is needed
+            # A later stage has a larger code, so a maximum replaces a branch.
             np.maximum(out, (Z > best) * out.dtype.type(stage), out=out)
             np.maximum(best, Z, out=best)
 
     def forward(self, ops: Ops, rows: TracedRows) -> Tensor:
-        code = np.min_scalar_type(self.n_stages - 1)
-        return ops.cast(self._winning_stages(ops, rows), code)
+        dtype = np.min_scalar_type(self.n_stages - 1)
+        return ops.cast(self._largest_stages(ops, rows), dtype)
 
-    def _winning_stages(self, ops: Ops, rows: TracedRows) -> Tensor:
-        """The stage of the largest projection of every unit, the first of equals."""
+    def _largest_stages(self, ops: Ops, rows: TracedRows) -> Tensor:
+        """Return the first stage with the largest projection, for every unit."""
         stages = range(self.n_stages)
         Z = [ops.expand_dims(rows.project(stage), 1) for stage in stages]
         return ops.argmax(ops.concat(Z), 1)
@@ -126,23 +142,23 @@ class SampledCodes(SampledNonlinearity):
 
 @dataclass(frozen=True, eq=False)
 class SampledOneHot(SampledCodes):
-    """1/√M at the winner of every unit, CSR."""
+    """1/√M in the column of the largest projection of every unit, CSR."""
 
     @property
     def n_out(self) -> int:
         return self.n_in * self.n_stages
 
     def forward(self, ops: Ops, rows: TracedRows) -> Tensor:
-        stages = ops.expand_dims(self._winning_stages(ops, rows), 2)
-        hot = ops.cast(ops.equal(stages, np.arange(self.n_stages)), ops.dtype)
-        hot = ops.reshape(hot, 0, self.n_out)
-        return ops.scale(hot, self.n_in**-0.5, self.n_out)
+        stages = ops.expand_dims(self._largest_stages(ops, rows), 2)
+        one_hot = ops.cast(ops.equal(stages, np.arange(self.n_stages)), ops.dtype)
+        one_hot = ops.reshape(one_hot, 0, self.n_out)
+        return ops.scale(one_hot, self.n_in**-0.5, self.n_out)
 
     def features(self, written: np.ndarray, dtype: Any) -> Any:
         n, m = written.shape
-        index = np.int32 if max(n * m, self.n_out) < 2**31 else np.int64
-        indices = np.arange(0, self.n_out, self.n_stages, dtype=index) + written
+        index_type = np.int32 if max(n * m, self.n_out) < 2**31 else np.int64
+        indices = np.arange(0, self.n_out, self.n_stages, dtype=index_type) + written
         values = np.full(n * m, m**-0.5, dtype=dtype)
-        starts = np.arange(0, n * m + 1, m, dtype=index)
-        parts = (values, indices.astype(index, copy=False).ravel(), starts)
+        starts = np.arange(0, n * m + 1, m, dtype=index_type)
+        parts = (values, indices.astype(index_type, copy=False).ravel(), starts)
         return sparse.csr_matrix(parts, shape=(n, self.n_out), copy=False)

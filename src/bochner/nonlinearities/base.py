@@ -1,4 +1,4 @@
-"""The two types every nonlinearity is made of: the spec and what it samples."""
+"""Base classes: the spec `Nonlinearity`, and the value that it samples."""
 
 from __future__ import annotations
 
@@ -16,106 +16,138 @@ from ..projections.base import LinearMap, Projection
 
 
 class ProjectedRows(Protocol):
-    """A block of b rows, and what a nonlinearity may ask of it."""
+    """A block of b rows, with the quantities that nonlinearities compute from.
+
+    See Also
+    --------
+    SampledNonlinearity : Maps projected rows to features.
+    """
 
     def project(self, stage: int = 0, out: np.ndarray | None = None) -> np.ndarray:
-        """W x of every row, (b, n_in), by the linear map of a stage.
+        """Return W x of every row, (b, n_in), where W is the linear map of the stage.
 
-        C-contiguous, in `out` or in scratch that the next call overwrites.
+        The result is C-contiguous. It is `out`, or a buffer that the next call
+        overwrites.
         """
         ...
 
     def lengths(self) -> np.ndarray:
-        """‖x‖ of every row, (b,), in the floating type of the projections."""
+        """Return ‖x‖ of every row, (b,), in the floating type of the projections."""
         ...
 
 
 class TracedRows:
-    """Rows as a nonlinearity's `forward` sees them, in the operations of a namespace.
+    """The projected rows that `SampledNonlinearity.forward` takes.
 
     Parameters
     ----------
     ops : Ops
+        The array namespace that computes.
     X : tensor of shape (n, n_features)
+        Rows.
     stages : tuple of LinearMap
+        The linear map of every stage.
     """
 
     def __init__(self, ops: Ops, X: Tensor, stages: tuple[LinearMap, ...]) -> None:
         self._ops, self._X, self._stages = ops, X, stages
 
     def project(self, stage: int = 0) -> Tensor:
-        """W x of every row, (n, n_in), by the linear map of a stage."""
+        """Return W x of every row, (n, n_in), for the linear map W of the stage."""
         return self._stages[stage].forward(self._ops, self._X)
 
     def lengths(self) -> Tensor:
-        """‖x‖ of every row, (n, 1)."""
+        """Return ‖x‖ of every row, (n, 1)."""
         return self._ops.sqrt(self._ops.sum_squares(self._X))
 
 
 class SampledNonlinearity:
-    """A pure function of projected rows to features, (n, n_out).
+    """A pure function from projected rows to features, (n, n_out).
 
-    Features come in n_units units that share a weight, such as the cosine and the sine
-    of one frequency: the first part of every unit, then the second, and so on. They are
-    divided by √n_units.
+    Features are grouped into n_units units. All features of a unit share one weight;
+    for example, the cosine and the sine of one frequency form a unit. The columns hold
+    the first feature of every unit, then the second feature of every unit, and so on.
+    Features are divided by √n_units.
+
+    See Also
+    --------
+    Nonlinearity : The spec that samples this value.
     """
 
     n_in: int
-    """Projections that a stage takes."""
+    """Number of projections in a stage."""
 
     @property
     def n_stages(self) -> int:
-        """Linear maps behind the features, independent of each other."""
+        """Number of independent linear maps that give the projections."""
         return 1
 
     @property
     def n_units(self) -> int:
+        """Number of units."""
         return self.n_in
 
     @property
     def n_out(self) -> int:
+        """Number of feature columns."""
         return self.n_units
 
     @property
     def takes_lengths(self) -> bool:
-        """Whether features depend on ‖x‖ beside the projections."""
+        """Whether features depend on ‖x‖ in addition to the projections."""
         return False
 
     @property
     def scratch_columns(self) -> int:
-        """Numbers per row that a call holds beside projections and features."""
+        """Numbers per row that a call stores besides the projections and features."""
         return 0
 
     def __call__(self, rows: ProjectedRows, out: np.ndarray) -> None:
-        """Write the features of a block into `out`, C-contiguous."""
+        """Write the features of a block of rows into the C-contiguous array `out`."""
         raise NotImplementedError
 
     def forward(self, ops: Ops, rows: TracedRows) -> Tensor:
-        """The features of rows, (n, n_out), in the operations of any namespace."""
+        """Compute the features, (n, n_out), with the operations of any namespace."""
         raise NotImplementedError
 
     def empty(self, n: int, dtype: Any) -> np.ndarray:
-        """What calls write n rows of features into, for projections of this type."""
+        """Return an array for n rows of output, for projections of this type."""
         return np.empty((n, self.n_out), dtype=dtype)
 
     def features(self, written: np.ndarray, dtype: Any) -> Any:
-        """The features, (n, n_out), of all that was written."""
+        """Convert the filled array of `empty` to the features, (n, n_out)."""
         return written
 
     def astype(self, dtype: Any) -> Self:
-        """The same function in another floating type."""
+        """Return the same function in another floating type."""
         return self
 
     def select(self, units: np.ndarray) -> tuple[SampledNonlinearity, np.ndarray]:
-        """The nonlinearity of some units, and the projections that they take."""
+        """Return the nonlinearity of some units, and the indices of its projections."""
         raise NotImplementedError
 
 
 class Nonlinearity(BaseEstimator):
-    """The spec: how many projections features need, and what is drawn for them."""
+    """The spec of a nonlinearity: its parameters, without any random draw.
+
+    Subclasses state how many projections n_components features need, sample the random
+    parts, and name the kernel that inner products of the features estimate.
+
+    See Also
+    --------
+    SampledNonlinearity : The value that `sample` returns.
+
+    Examples
+    --------
+    >>> from bochner import nonlinearities
+    >>> nonlinearities.CosSin().n_projections(8)
+    4
+    >>> nonlinearities.Maxout(pool_size=3).n_projections(8)
+    24
+    """
 
     can_be_compressed: ClassVar[bool] = True
-    """Whether features are floating and dense, as compressions need them."""
+    """Whether features are dense floating-point numbers, which compressions need."""
 
     @property
     def is_floating(self) -> bool:
@@ -124,48 +156,74 @@ class Nonlinearity(BaseEstimator):
 
     @property
     def n_stages(self) -> int:
-        """Linear maps that the projections are drawn in, independent of each other."""
+        """Number of independent linear maps that give the projections."""
         return 1
 
     def resolve(self, n_components: int) -> Nonlinearity:
-        """The nonlinearity that serves n_components features: itself, as a rule."""
+        """Return the nonlinearity to use for n_components features, usually itself."""
         return self
 
     def check_components(self, owner: str, name: str, n_components: Any) -> None:
-        """Refuse a number of features, the owner's parameter `name`, it cannot make."""
+        """Raise an error if this number of features is impossible.
+
+        Parameters
+        ----------
+        owner, name : str
+            The object and the parameter that the user has set, for the message.
+        n_components : int
+            Number of features.
+        """
         check_count(owner, name, n_components)
 
     def n_projections(self, n_components: int) -> int:
-        """Rows of all linear maps behind n_components features."""
+        """Return the number of projections, over all stages, for n_components features.
+
+        Raises
+        ------
+        ValueError
+            If n_components, or a parameter of the nonlinearity, is invalid.
+        """
         self.check_components(type(self).__name__, "n_components", n_components)
         return int(n_components)
 
     def sample(self, n_components: int, rng: Stream) -> SampledNonlinearity:
-        """Draw the random parts of n_components features."""
+        """Draw the random parts of n_components features.
+
+        Parameters
+        ----------
+        n_components : int
+            Number of features.
+        rng : Stream
+            Random stream.
+
+        Returns
+        -------
+        SampledNonlinearity
+        """
         raise NotImplementedError
 
     def default_kernel(self, gamma: Any) -> Kernel:
-        """The kernel whose law is drawn when the user names none."""
+        """Return the kernel to use when the user does not set one."""
         raise NotImplementedError
 
     def check_kernel(self, kernel: Kernel) -> None:
-        """Refuse a kernel that inner products of the features do not converge to."""
+        """Raise an error if inner products of the features do not estimate `kernel`."""
         raise NotImplementedError
 
     def served_by(self, projection: Projection) -> Projection:
-        """The projection as it serves these features, or an error if it does not."""
+        """Return the projection adapted to these features, or raise an error."""
         return projection
 
     def prepared(self, linear: LinearMap) -> LinearMap:
-        """A linear map, drawn in float64, as these features take it."""
+        """Return the linear map, drawn in float64, in the form these features need."""
         return linear
 
     def check_reach(self, Z: np.ndarray, dtype: np.dtype) -> None:
-        """Warn of projections Z, (n, m), whose features a floating type cannot tell."""
+        """Warn if projections Z, (n, m), are too large for features of this type."""
 
 
 class OwnKernel(Nonlinearity):
-    """A nonlinearity of N(0, I) projections, whose features have one kernel only.
+    """A nonlinearity of N(0, I) projections that estimates exactly one kernel.
 
     A unit takes `pool_size` projections, which must be independent of each other.
     """
@@ -173,7 +231,7 @@ class OwnKernel(Nonlinearity):
     pool_size: int = 1
 
     def kernel(self) -> Kernel:
-        """What inner products of the features converge to."""
+        """Return the kernel that inner products of the features converge to."""
         raise NotImplementedError
 
     def default_kernel(self, gamma: Any) -> Kernel:
@@ -191,16 +249,19 @@ class OwnKernel(Nonlinearity):
         if not same:
             raise ValueError(
                 f"{type(self).__name__}: these features estimate {own!r} and no other "
-                f"kernel; leave kernel=None, or for {kernel!r} take "
+                f"kernel; got kernel={kernel!r}. Leave kernel=None, or use "
                 f"{kernel.made_by}."
             )
 
     def served_by(self, projection: Projection) -> Projection:
         parameters = projection.get_params().items()
-        if any(k.endswith("bias_correction") and v is not None for k, v in parameters):
+        if any(
+            name.endswith("bias_correction") and value is not None
+            for name, value in parameters
+        ):
             raise ValueError(
-                f"{type(self).__name__}: bias_correction is about features of cosines; "
-                "leave it None and take a larger block_size."
+                f"{type(self).__name__}: bias_correction applies to cosine features "
+                "only; use bias_correction=None and a larger block_size."
             )
         if self.pool_size == 1:
             return projection

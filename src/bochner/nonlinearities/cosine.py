@@ -1,4 +1,4 @@
-"""Cosines of phases: features of shift-invariant kernels."""
+"""Cosines and sines of phases: features of shift-invariant kernels."""
 
 from __future__ import annotations
 
@@ -21,22 +21,23 @@ from .base import Nonlinearity, ProjectedRows, SampledNonlinearity, TracedRows
 
 @dataclass(frozen=True, eq=False)
 class ReducedPhases(LinearMap):
-    """z = W x − 2π·rint(W x / 2π), made in float64 and rounded after: for cosines.
+    """z = W x − 2π·rint(W x / 2π), computed in float64 and then rounded to `dtype`.
 
-    Cosines do not see whole turns, and what is left of a phase is as good in float32 as
-    in float64. Where rows and features are float64, it is W itself. Linear but for
-    whole turns: `to_dense` and `apply_adjoint` are those of W.
+    Cosines do not depend on whole turns, and float32 represents the remaining phase
+    with sufficient precision. If rows and features are float64, the map is W itself.
+    The map is linear up to whole turns; `to_dense` and `apply_adjoint` are those of W.
 
     Parameters
     ----------
-    wide : LinearMap in float64
+    wide : LinearMap
+        W in float64.
     dtype : float32 or float64
-        Of rows and phases.
+        Type of the rows and phases.
 
     Notes
     -----
-    Time of W in float64: about twice that in float32. Memory beside: a block of
-    rows and of their phases in float64.
+    Time is that of W in float64, about twice that of W in float32. Additional memory
+    is one block of rows and their phases in float64.
     """
 
     wide: LinearMap
@@ -50,7 +51,7 @@ class ReducedPhases(LinearMap):
     def work_columns(self) -> int:
         if self.dtype == FLOAT64:
             return self.wide.work_columns
-        # a number in float64 takes the room of two
+        # One float64 number takes the memory of two float32 numbers.
         return 2 * (self.wide.work_columns + self.shape[1]) + self.shape[0]
 
     def apply(self, X: Any, out: np.ndarray | None = None) -> np.ndarray:
@@ -88,16 +89,17 @@ class ReducedPhases(LinearMap):
         return self.wide.to_dense().astype(self.dtype)
 
 
-BITS_OF_A_TURN = 9
-"""A phase is worth its features to about a hundredth while so many bits of its
-fraction are left: up to 2^14 turns in float32, 2^43 in float64."""
+FRACTION_BITS = 9
+"""Bits of the fraction of a turn that a phase must keep, so that features are exact to
+about 1 %. This allows 2^14 turns in float32 and 2^43 turns in float64."""
 
 LOST_SHARE = 0.01
-"""Phases that may lie beyond before a warning: laws of heavy tails have some."""
+"""Largest share of phases with fewer bits that causes no warning. Heavy-tailed laws
+always draw some."""
 
 
 class Cosines(Nonlinearity):
-    """Features of phases, which estimate the kernel whose law is drawn."""
+    """Base class of cosine features, which estimate the kernel of the sampled law."""
 
     def __init__(self, phase_dtype: str | None = None) -> None:
         self.phase_dtype = phase_dtype
@@ -112,19 +114,19 @@ class Cosines(Nonlinearity):
 
     def check_reach(self, Z: np.ndarray, dtype: np.dtype) -> None:
         dtype = np.dtype(self.phase_dtype or dtype)
-        sizes = np.nan_to_num(np.abs(Z), nan=np.inf)  # of what has overflowed
+        sizes = np.nan_to_num(np.abs(Z), nan=np.inf)  # NaN: the phase has overflowed
         turns = np.sort(sizes.ravel())[-1 - int(LOST_SHARE * Z.size)] / (2 * np.pi)
-        if turns <= 2.0 ** (np.finfo(dtype).nmant - BITS_OF_A_TURN):
+        if turns <= 2.0 ** (np.finfo(dtype).nmant - FRACTION_BITS):
             return
-        narrow = dtype == np.float32
-        wider = (
-            f"give float64 rows, or take nonlinearity={type(self).__name__}"
-            "(phase_dtype='float64'), which keeps features float32"
-        )
+        remedy = "Scale or centre the data, use a smaller gamma"
+        if dtype == np.float32:
+            remedy += (
+                f", pass float64 rows, or use nonlinearity={type(self).__name__}"
+                "(phase_dtype='float64'), which keeps the features in float32"
+            )
         warnings.warn(
-            f"RandomFeatures: phases reach {turns:.1e} turns, and in {dtype} their "
-            "fractions, which features are made of, are lost to rounding. Scale or "
-            f"centre the data, take a smaller gamma{', ' + wider if narrow else ''}.",
+            f"RandomFeatures: phases reach {turns:.1e} turns, and rounding in {dtype} "
+            f"loses the fractions of a turn that determine the features. {remedy}.",
             stacklevel=4,
         )
 
@@ -134,27 +136,29 @@ class Cosines(Nonlinearity):
     def check_kernel(self, kernel: Kernel) -> None:
         if not isinstance(kernel, ShiftInvariant):
             raise ValueError(
-                f"{type(self).__name__}: cosines estimate kernels of x − y, which "
-                f"{kernel!r} is not; take {kernel.made_by}."
+                f"{type(self).__name__}: cosines estimate kernels of x − y, but "
+                f"kernel={kernel!r} is not a function of x − y; use {kernel.made_by}."
             )
 
 
 class CosSin(Cosines):
-    """φ(x) = [cos ω_iᵀx, sin ω_iᵀx]_i / √m, all cosines first, M = 2m.
+    """φ(x) = [cos ω_iᵀx, sin ω_iᵀx]_i / √m with M = 2m columns, all cosines first.
 
-    ⟨φ(x), φ(y)⟩ = (1/m) Σ cos ω_iᵀ(x − y): shift-invariant, and exactly 1 at x = y. For
-    the Gaussian kernel its variance is (1 − k²)²/2m, below that of `Cos` at equal M.
-    M is even; a single feature has no room for a pair and is one of `Cos`.
+    ⟨φ(x), φ(y)⟩ = (1/m) Σ cos ω_iᵀ(x − y) is shift-invariant, and exactly 1 at x = y.
+    For the Gaussian kernel its variance is (1 − k²)²/2m, which is less than that of
+    `Cos` with the same M. M must be even, except that M = 1 gives one feature of `Cos`.
+
+    Time is that of M/2 projections plus O(n M); memory is that of the output.
 
     Parameters
     ----------
-    phase_dtype : "float64" or None
-        The floating type that phases are made and reduced in; None: that of the data.
-        "float64" keeps float32 features of large phases exact: see `ReducedPhases`.
+    phase_dtype : {None, "float64"}, default None
+        Floating type in which phases are computed and reduced to one turn. None is the
+        type of the data. "float64" keeps float32 features of large phases exact.
 
-    Notes
-    -----
-    Time of M/2 projections and O(n M); memory of the output.
+    See Also
+    --------
+    Cos : One cosine with a random phase per frequency.
 
     References
     ----------
@@ -170,14 +174,14 @@ class CosSin(Cosines):
     """
 
     def resolve(self, n_components: int) -> Nonlinearity:
-        # scikit-learn's conventions ask for one component of every transformer
+        # scikit-learn requires every transformer to support one component.
         return Cos(self.phase_dtype) if n_components == 1 else self
 
     def check_components(self, owner: str, name: str, n_components: Any) -> None:
         super().check_components(owner, name, n_components)
         if n_components % 2:
             raise ValueError(
-                f"{owner}: {name} must be even for nonlinearity='cos_sin', which makes "
+                f"{owner}: {name} must be even for nonlinearity='cos_sin', which gives "
                 f"a cosine and a sine of every frequency; got {n_components}. Take "
                 f"{n_components + 1}, or nonlinearity='cos'."
             )
@@ -190,19 +194,22 @@ class CosSin(Cosines):
 
 
 class Cos(Cosines):
-    """φ(x) = √(2/M) [cos(ω_iᵀx + b_i)]_i, b_i uniform on [0, 2π) per feature, M = m.
+    """φ(x) = √(2/M) [cos(ω_iᵀx + b_i)]_i with b_i uniform on [0, 2π), M = m columns.
 
-    Shift-invariant on average over b only: ⟨φ(x), φ(x)⟩ fluctuates around 1. Variance
-    (1 + k(2δ)/2 − k²)/M.
+    ⟨φ(x), φ(y)⟩ is shift-invariant only on average over b, and ⟨φ(x), φ(x)⟩ fluctuates
+    around 1. The variance is (1 + k(2δ)/2 − k²)/M.
+
+    Time is that of M projections plus O(n M); memory is that of the output.
 
     Parameters
     ----------
-    phase_dtype : "float64" or None
-        As in `CosSin`.
+    phase_dtype : {None, "float64"}, default None
+        Floating type in which phases are computed and reduced to one turn. None is the
+        type of the data. "float64" keeps float32 features of large phases exact.
 
-    Notes
-    -----
-    Time of M projections and O(n M); memory of the output.
+    See Also
+    --------
+    CosSin : A cosine and a sine per frequency, with less variance.
 
     References
     ----------
@@ -240,8 +247,7 @@ class SampledCosSin(SampledNonlinearity):
 
     @property
     def scale(self) -> float:
-        """What plain cosines and sines are multiplied by."""
-        # m frequencies, each with cos² + sin² = 1: divide by √m for unit length
+        """1/√m: each of the m frequencies adds cos² + sin² = 1 to ‖φ(x)‖²."""
         return self.n_in**-0.5
 
     def select(self, units: np.ndarray) -> tuple[SampledCosSin, np.ndarray]:
@@ -268,8 +274,7 @@ class SampledCos(SampledNonlinearity):
 
     @property
     def scale(self) -> float:
-        """What plain cosines are multiplied by."""
-        # E cos² = ½ over the phase: √(2/M) gives unit length on average
+        """√(2/M): E cos² = ½ over the phases, so that ‖φ(x)‖² is 1 on average."""
         return (2 / self.n_in) ** 0.5
 
     def astype(self, dtype: Any) -> Self:

@@ -1,10 +1,9 @@
-"""Maxout: the largest of several projections."""
+"""Maxout features: the largest of several projections."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from math import comb
-from typing import Any
 
 import numpy as np
 
@@ -18,28 +17,40 @@ from .base import OwnKernel, ProjectedRows, SampledNonlinearity, TracedRows
 
 
 class Maxout(OwnKernel):
-    """φ(x) = [max_{j ≤ q} ⟨w_j^ℓ, x⟩]_ℓ / √M: a linear model of it is piecewise linear.
+    """φ(x) = [max_{j ≤ q} ⟨w_j^ℓ, x⟩]_ℓ / √M for M units of q projections each.
 
-    w ~ N(0, I); inner products estimate `kernels.Maxout(q)`. The q projections of a
-    unit come from q independent linear maps, so that any random projection serves (low-
-    discrepancy points, which are not independent, do not: "auto" is "dense" where it
-    would be those); a map of M units is a prefix of one of 2M. With a shared pool, M
-    units take the largest of different random q-subsets of the same N projections:
-    less work for more error, as units then depend on each other (1.5 times that of
-    independent units even for N = M q, on USPS). It pays where M is large beyond the
-    projections that can be afforded.
+    w ~ N(0, I). Inner products estimate `kernels.Maxout(q)`, and a linear model of the
+    features is piecewise linear in x. The q projections of a unit come from q
+    independent linear maps, so every random projection can be used. Low-discrepancy
+    points are not independent and cannot be used: where projection="auto" would choose
+    them, it chooses "dense". The first M units of a map with 2M units are those of a
+    map with M units.
 
-    Time of M q projections, or of N, plus O(n M q); no more of them are kept than a
-    cache block. Drawing members takes O(M q²).
+    With a shared pool, every unit takes the largest of another random q-subset of the
+    same N projections. This saves projections but increases the error, because units
+    then depend on each other: on USPS the error is 1.5 times that of independent units
+    even for N = M q. A shared pool is useful where M q projections are too expensive.
+
+    Time is that of M q projections (N with a shared pool) plus O(n M q); projections
+    are stored for one cache block of rows at a time. Drawing the members of a shared
+    pool takes O(M q²).
 
     Parameters
     ----------
     pool_size : int, default 4
-        q. 1 is a random projection, and linear; larger ones are more local.
-    pool : "independent" or int
-        N ≥ q, projections that all units share.
-    center : bool
-        Subtract μ_q‖x‖, the mean of a unit, which carries the length of x alone.
+        q, the number of projections in a unit. With q = 1 the features are a linear
+        random projection; larger q give more local kernels.
+    pool : "independent" or int, default "independent"
+        "independent" draws q projections for every unit. An integer N ≥ q is the number
+        of projections that all units share.
+    center : bool, default False
+        Whether to subtract μ_q‖x‖, the mean of a unit, which depends on the length of x
+        only.
+
+    See Also
+    --------
+    bochner.kernels.Maxout : The kernel that the features estimate.
+    ArgmaxCode : The index of the largest projection.
 
     References
     ----------
@@ -54,7 +65,10 @@ class Maxout(OwnKernel):
     """
 
     def __init__(
-        self, pool_size: int = 4, pool: Any = "independent", center: bool = False
+        self,
+        pool_size: int = 4,
+        pool: int | str = "independent",
+        center: bool = False,
     ) -> None:
         self.pool_size = pool_size
         self.pool = pool
@@ -77,13 +91,13 @@ class Maxout(OwnKernel):
         check_option("Maxout", "center", self.center, (False, True))
         if self._independent:
             return n_components * q
-        hint = " 'independent' draws q projections for every unit."
+        hint = " Or use 'independent', which draws q projections for every unit."
         N = check_count("Maxout", "pool", self.pool, hint)
         if comb(N, q) < n_components:
             raise ValueError(
-                f"Maxout: a pool of {N} projections has {comb(N, q)} subsets of "
-                f"pool_size={q}, fewer than the {n_components} units asked for; raise "
-                "pool, or ask for fewer."
+                f"Maxout: pool={N} projections have {comb(N, q)} subsets of "
+                f"pool_size={q}, fewer than n_components={n_components}; use a larger "
+                "pool or fewer components."
             )
         return N
 
@@ -97,7 +111,7 @@ class Maxout(OwnKernel):
 
 
 class _Units(SampledNonlinearity):
-    """Largest projections, over √M, minus mean · ‖x‖/√M."""
+    """Features (max_j z_j − mean · ‖x‖)/√M."""
 
     mean: float
 
@@ -106,12 +120,13 @@ class _Units(SampledNonlinearity):
         return self.mean != 0
 
     def _finish(self, rows: ProjectedRows, out: np.ndarray) -> None:
-        """From the largest projections of each unit to its features."""
+        """Convert the largest projections in `out` to features, in place."""
         out *= out.dtype.type(self.n_units**-0.5)
         if self.mean:
             out -= (self.mean * self.n_units**-0.5 * rows.lengths())[:, None]
 
     def _forward_finish(self, ops: Ops, rows: TracedRows, largest: Tensor) -> Tensor:
+        """Convert the largest projections to features, in any namespace."""
         scale = self.n_units**-0.5
         F = ops.scale(largest, scale, self.n_units)
         if not self.mean:
@@ -121,7 +136,17 @@ class _Units(SampledNonlinearity):
 
 @dataclass(frozen=True, eq=False)
 class SampledMaxout(_Units):
-    """max_j Z_j over stages j."""
+    """max_j Z_j over stages j.
+
+    Parameters
+    ----------
+    n_in : int
+        Number of units, M.
+    pool_size : int
+        Number of stages, q.
+    mean : float
+        Factor of ‖x‖ that is subtracted from every unit; 0 without centring.
+    """
 
     n_in: int
     pool_size: int
@@ -147,14 +172,16 @@ class SampledMaxout(_Units):
 
 @dataclass(frozen=True, eq=False)
 class SampledPool(_Units):
-    """max of Z over each unit's members.
+    """max of Z over the members of every unit.
 
     Parameters
     ----------
     n_in : int
-        N, projections in the pool.
+        Number of projections in the pool, N.
     members : int32 array of shape (q, M)
+        Indices of the projections of every unit.
     mean : float
+        Factor of ‖x‖ that is subtracted from every unit; 0 without centring.
     """
 
     n_in: int
@@ -171,8 +198,8 @@ class SampledPool(_Units):
 
     def forward(self, ops: Ops, rows: TracedRows) -> Tensor:
         Z = rows.project()
-        members = [ops.take(Z, places) for places in self.members]
-        return self._forward_finish(ops, rows, ops.largest(members))
+        candidates = [ops.take(Z, indices) for indices in self.members]
+        return self._forward_finish(ops, rows, ops.largest(candidates))
 
     def select(self, units: np.ndarray) -> tuple[SampledPool, np.ndarray]:
         used, members = np.unique(self.members[:, units], return_inverse=True)
@@ -181,25 +208,27 @@ class SampledPool(_Units):
 
 
 def distinct_subsets(n: int, N: int, q: int, rng: Stream) -> np.ndarray:
-    """n different q-subsets of range(N), uniform and sorted, (n, q) int32.
+    """Draw n different uniform q-subsets of range(N), each sorted, (n, q) int32.
 
-    Random ones are taken in the order in which they first come: n are a prefix of 2n.
+    Repeated subsets are dropped, and the order of the draws is kept: n subsets are a
+    prefix of 2n subsets.
     """
-    found = np.empty((0, q), dtype=np.int32)
-    while len(found) < n:
-        drawn = np.concatenate([found, np.sort(_subsets(n, N, q, rng), axis=1)])
-        _, first = np.unique(drawn, axis=0, return_index=True)
-        found = drawn[np.sort(first)]
-    return found[:n]
+    distinct = np.empty((0, q), dtype=np.int32)
+    while len(distinct) < n:
+        subsets = np.sort(_random_subsets(n, N, q, rng), axis=1)
+        candidates = np.concatenate([distinct, subsets])
+        _, first = np.unique(candidates, axis=0, return_index=True)
+        distinct = candidates[np.sort(first)]
+    return distinct[:n]
 
 
-def _subsets(n: int, N: int, q: int, rng: Stream) -> np.ndarray:
-    """n independent uniform q-subsets of range(N) by Floyd's algorithm, (n, q)."""
+def _random_subsets(n: int, N: int, q: int, rng: Stream) -> np.ndarray:
+    """Draw n independent uniform q-subsets of range(N), (n, q): Floyd's algorithm."""
     U = rng.uniform(n, q)
-    chosen = np.empty((n, q), dtype=np.int32)
+    subsets = np.empty((n, q), dtype=np.int32)
     for j in range(q):
-        last = N - q + j  # a number up to here, or, if it was taken, this one
-        drawn = (U[:, j] * (last + 1)).astype(np.int32)
-        taken = (chosen[:, :j] == drawn[:, None]).any(axis=1)
-        chosen[:, j] = np.where(taken, last, drawn)
-    return chosen
+        last = N - q + j
+        numbers = (U[:, j] * (last + 1)).astype(np.int32)  # uniform from 0 to last
+        repeated = (subsets[:, :j] == numbers[:, None]).any(axis=1)
+        subsets[:, j] = np.where(repeated, last, numbers)
+    return subsets

@@ -1,4 +1,4 @@
-"""Positive parts of projections: features of arc-cosine kernels."""
+"""Positive parts and signs of projections: features of arc-cosine kernels."""
 
 from __future__ import annotations
 
@@ -15,10 +15,16 @@ from .base import OwnKernel, ProjectedRows, SampledNonlinearity, TracedRows
 class ReLU(OwnKernel):
     """φ(x) = √(2/M) [max(0, ⟨w_i, x⟩)]_i, w ~ N(0, I): a random layer of a network.
 
-    Inner products estimate `kernels.ArcCosine(1)`. One projection a feature; a map of M
-    features is a prefix of one of 2M.
+    Inner products estimate `kernels.ArcCosine(1)`. Every feature takes one projection.
+    The first M features of a map with 2M features are proportional to those of a map
+    with M features.
 
-    Time of M projections and O(n M); memory of the output.
+    Time is that of M projections plus O(n M); memory is that of the output.
+
+    See Also
+    --------
+    bochner.kernels.ArcCosine : The kernel that the features estimate, with degree 1.
+    Sign : Features of the kernel with degree 0.
 
     References
     ----------
@@ -42,11 +48,17 @@ class ReLU(OwnKernel):
 class Sign(OwnKernel):
     """φ(x) = √(2/M) [1 if ⟨w_i, x⟩ > 0, else 0]_i, w ~ N(0, I).
 
-    Which side of random hyperplanes x lies on; inner products estimate
-    `kernels.ArcCosine(0)`, 1 − θ/π. One projection a feature; a map of M features is a
-    prefix of one of 2M.
+    Every feature states on which side of a random hyperplane x lies. Inner products
+    estimate `kernels.ArcCosine(0)`, 1 − θ/π. Every feature takes one projection. The
+    first M features of a map with 2M features are proportional to those of a map with M
+    features.
 
-    Time of M projections and O(n M); memory of the output.
+    Time is that of M projections plus O(n M); memory is that of the output.
+
+    See Also
+    --------
+    bochner.kernels.ArcCosine : The kernel that the features estimate, with degree 0.
+    ReLU : Features of the kernel with degree 1.
 
     References
     ----------
@@ -69,12 +81,13 @@ class Sign(OwnKernel):
 
 @dataclass(frozen=True, eq=False)
 class SampledReLU(SampledNonlinearity):
-    """√(2/M) max(0, Z): half of the units are zero on average, hence the 2."""
+    """√(2/M) max(0, Z)."""
 
     n_in: int
 
     @property
     def scale(self) -> float:
+        """√(2/M): half of the units are 0 on average, hence the factor 2."""
         return (2 / self.n_in) ** 0.5
 
     def __call__(self, rows: ProjectedRows, out: np.ndarray) -> None:
@@ -83,8 +96,8 @@ class SampledReLU(SampledNonlinearity):
         out *= out.dtype.type(self.scale)
 
     def forward(self, ops: Ops, rows: TracedRows) -> Tensor:
-        above = ops.maximum(rows.project(), 0.0)
-        return ops.scale(above, self.scale, self.n_out)
+        positive = ops.maximum(rows.project(), 0.0)
+        return ops.scale(positive, self.scale, self.n_out)
 
     def select(self, units: np.ndarray) -> tuple[SampledReLU, np.ndarray]:
         return type(self)(len(units)), units
@@ -92,12 +105,12 @@ class SampledReLU(SampledNonlinearity):
 
 @dataclass(frozen=True, eq=False)
 class SampledSign(SampledReLU):
-    """√(2/M) where Z > 0."""
+    """√(2/M) where Z > 0, otherwise 0."""
 
     def __call__(self, rows: ProjectedRows, out: np.ndarray) -> None:
         rows.project(out=out)
         np.multiply(out > 0, out.dtype.type(self.scale), out=out)
 
     def forward(self, ops: Ops, rows: TracedRows) -> Tensor:
-        above = ops.cast(ops.greater(rows.project(), 0.0), ops.dtype)
-        return ops.scale(above, self.scale, self.n_out)
+        positive = ops.cast(ops.greater(rows.project(), 0.0), ops.dtype)
+        return ops.scale(positive, self.scale, self.n_out)

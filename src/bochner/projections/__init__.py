@@ -1,6 +1,6 @@
-"""Projections: distributions over the linear map that turns data into phases.
+"""Projections: distributions over the linear maps that turn data into phases.
 
-| projection | needs of the law | time per row | memory | error beside `Dense` |
+| projection | required law | time per row | memory | error relative to `Dense` |
 |---|---|---|---|---|
 | `Dense` | any | m d | m d | 1 |
 | `Orthogonal` | isotropic | m d | m d | 0.5 to 0.85 |
@@ -12,9 +12,9 @@
 | `Compressive` | isotropic | p d + second stage | p d + second stage | biased by 1/p |
 | `Sparse`, `Orthoprojector` | linear only | m √d, m d | m √d, m d | |
 
-A projection is a spec: `sample(law, n_out, n_in, rng)` draws an immutable linear map,
-and `sample_isometry(n_out, n_in, rng)` one that keeps lengths on average. "auto"
-chooses.
+A projection is a spec. `sample(law, n_out, n_in, rng)` draws an immutable linear map,
+and `sample_isometry(n_out, n_in, rng)` draws a map that preserves lengths on average.
+"auto" chooses a projection from the data, the law and measured costs.
 """
 
 from .algebra import Compose, Matrix, Pad, Permute, Rows, Scale, Stack

@@ -1,9 +1,9 @@
-"""Compiled Walsh-Hadamard transforms: functions on arrays, no validation.
+"""Compiled Walsh-Hadamard transforms: functions on arrays, without validation.
 
-Eight rows of data are transposed into a flat buffer T, in which coordinate j of the
-eight rows stands at T[8j : 8j + 8]; every butterfly is then a vector operation. Stages
-are taken three at a time, first inside chunks that fit the first-level cache, then
-across chunks, so that a long transform walks memory few times.
+Eight rows of data are transposed into a flat buffer T, in which T[8j : 8j + 8] holds
+coordinate j of the eight rows. Every butterfly is then a vector operation. Stages are
+computed three at a time, first inside chunks that fit into the first-level cache, then
+across chunks, so that a long transform passes over memory only a few times.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def chain_dense(X, orders, factors, scale, Z):
 
 @compiled()
 def chain_csr(data, indices, indptr, orders, factors, scale, Z):
-    """Z = X Wᵀ for X in CSR parts: eight rows are scattered into the buffer."""
+    """Z = X Wᵀ for X as CSR arrays: eight rows at a time are scattered into T."""
     n, d = Z.shape[0], factors.shape[2]
     T = np.zeros(LANES * d, data.dtype)
     A, B = np.empty_like(T), np.empty_like(T)
@@ -58,8 +58,8 @@ def chain_csr(data, indices, indptr, orders, factors, scale, Z):
 def _chain(T, orders, factors, scale, A, B, Z):
     """For each block: S · Π_k (H F_k P_k) on the eight rows in T, written to Z.
 
-    orders (K, blocks or 1, d), factors (K, blocks, d), scale (n_out,). A permutation
-    and a diagonal ride on the first two stages of the transform that follows them.
+    orders (K, blocks or 1, d), factors (K, blocks, d), scale (n_out,). Permutations and
+    diagonals are applied in the first two stages of the transform that follows them.
     """
     K, blocks, d = factors.shape
     n_out = scale.size
@@ -76,7 +76,7 @@ def _chain(T, orders, factors, scale, A, B, Z):
 
 @compiled()
 def _transform(T, d):
-    """T = H T, all stages."""
+    """T = H T: all stages of one transform."""
     chunk = min(d, CHUNK_BYTES // (LANES * T.itemsize))
     for c in range(0, d, chunk):
         _stages(T[LANES * c : LANES * (c + chunk)], 1, chunk)
@@ -98,7 +98,7 @@ def _permute_scale_transform(source, order, factors, T):
 
 @compiled()
 def _first_stages(source, order, factors, T):
-    """Butterflies of four neighbours, read through the permutation and the diagonal."""
+    """The first two stages, on permuted and scaled groups of four coordinates."""
     for j in range(0, order.size, 4):
         a = splat(factors[j]) * load(source, LANES * order[j])
         b = splat(factors[j + 1]) * load(source, LANES * order[j + 1])
@@ -114,7 +114,7 @@ def _first_stages(source, order, factors, T):
 
 @compiled()
 def _stages(T, h, d):
-    """The stages with distances h, 2h, … below d."""
+    """All stages with distances h, 2h, … below d."""
     while 8 * h <= d:
         _radix8(T, LANES * h)
         h *= 8

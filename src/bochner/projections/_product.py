@@ -1,4 +1,4 @@
-"""Compiled products with sparse matrices: functions on arrays, no validation."""
+"""Compiled products with sparse matrices: functions on arrays, without validation."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from .._core._compiled import compiled
 from ._simd import LANES, fma, from_lanes, load, splat, store, to_lanes, transpose
 
 COLUMNS = 512
-"""Columns that are brought into lanes at a time when a wide matrix streams through."""
+"""Columns of a wide matrix that are transposed into lanes at a time."""
 
 
 @compiled()
 def csr_times_dense(data, indices, indptr, B, out):
-    """out = A B for A in CSR parts, B (d, m) and out (n, m); nnz·m multiply-adds."""
+    """out = A B for A as CSR arrays, B (d, m) and out (n, m); nnz·m multiply-adds."""
     m = B.shape[1]
     for i in range(indptr.size - 1):
         z = out[i, :m]
@@ -27,7 +27,7 @@ def csr_times_dense(data, indices, indptr, B, out):
 
 @compiled()
 def csr_times_csr(data, indices, indptr, values, columns, starts, out):
-    """out = A B, dense, for A and B in CSR parts; one step per pair of non-zeros."""
+    """out = A B, dense, for A and B as CSR arrays; one step per pair of entries."""
     for i in range(indptr.size - 1):
         z = out[i]
         z[:] = 0
@@ -39,9 +39,9 @@ def csr_times_csr(data, indices, indptr, values, columns, starts, out):
 
 @compiled()
 def dense_times_rows(X, values, columns, starts, out):
-    """out = X Wᵀ for W in CSR parts, output by output: random reads of X's columns.
+    """out = X Wᵀ for W as CSR arrays, output by output, with random reads of columns.
 
-    For few columns: eight rows of X in lanes stay in the cache.
+    For few columns, eight rows of X in lanes stay in the cache.
     """
     n_out = starts.size - 1
     T = np.zeros(LANES * X.shape[1], X.dtype)
@@ -50,7 +50,7 @@ def dense_times_rows(X, values, columns, starts, out):
     for r in range(0, X.shape[0], LANES):
         to_lanes(X[r : r + LANES], T)
         for i in range(n_out):
-            even, odd = zero, zero  # two chains, for the latency of the sum
+            even, odd = zero, zero  # two sums, to hide the latency of the addition
             start, stop = starts[i], starts[i + 1]
             for p in range(start, stop - 1, 2):
                 even = fma(splat(values[p]), load(T, LANES * columns[p]), even)
@@ -64,9 +64,9 @@ def dense_times_rows(X, values, columns, starts, out):
 
 @compiled()
 def dense_times_columns(X, values, rows, starts, out):
-    """out = X Wᵀ for Wᵀ in CSR parts, input by input: X streams through once.
+    """out = X Wᵀ for Wᵀ as CSR arrays, input by input; X is read once and in order.
 
-    For many columns: eight rows of the output in lanes stay in the cache.
+    For many columns, eight rows of the output in lanes stay in the cache.
     """
     n_out, d = out.shape[1], X.shape[1]
     T = np.zeros(LANES * COLUMNS, X.dtype)
@@ -86,19 +86,19 @@ def dense_times_columns(X, values, rows, starts, out):
 
 @compiled()
 def csr_times_single(data, indices, indptr, values, outputs, out):
-    """out = A Wᵀ for A in CSR parts and W with one non-zero per input; nnz steps."""
+    """out = A Wᵀ for A as CSR arrays and W with one entry per input; nnz steps."""
     for i in range(indptr.size - 1):
         z = out[i]
         z[:] = 0
         for p in range(indptr[i], indptr[i + 1]):
-            # unsigned, so that no index is checked for counting from the end
+            # Unsigned indices skip the check for negative ones.
             j = np.uintp(indices[p])
             z[np.uintp(outputs[j])] += data[p] * values[j]
 
 
 @compiled()
 def dense_times_single(X, values, outputs, out):
-    """out = X Wᵀ for W with one non-zero per input: X streams through once."""
+    """out = X Wᵀ for W with one entry per input; X is read once and in order."""
     n_out = out.shape[1]
     Z, ones = np.empty(LANES * n_out, X.dtype), np.ones(n_out, X.dtype)
     for r in range(0, X.shape[0], LANES):
@@ -109,7 +109,7 @@ def dense_times_single(X, values, outputs, out):
 
 @compiled()
 def _add_single(X, values, outputs, Z):
-    """Add values ∘ X, up to eight rows, to the lanes of their outputs."""
+    """Add values ∘ X, for up to eight rows, to the lanes of the outputs."""
     rows, d = X.shape
     full = d - d % LANES if rows == LANES else 0
     if full:

@@ -1,13 +1,12 @@
-"""Eight numbers at a time, for compiled kernels: a vector type for Numba.
+"""A vector type of eight numbers for Numba, and transposition of eight rows.
 
-Butterflies read and write several rows of one array, which the loop vectoriser has to
-suspect of overlapping; written with explicit vectors they need no proof. `load`,
-`store`, `splat`, `fma`, `transpose`, and `+ − *` of vectors are all there is.
+Butterflies read and write several rows of one array. The loop vectoriser must assume
+that these rows overlap; explicit vectors avoid the problem. The operations are `load`,
+`store`, `splat`, `fma`, `transpose`, and `+ − *` of vectors.
 
-Compiled transposition of eight rows, into lanes and back: functions on arrays.
-
-In lanes, coordinate j of the eight rows stands at T[8j : 8j + 8] of a flat buffer, so
-that whatever is done to one row is a vector operation on eight.
+`to_lanes` transposes eight rows of data into lanes: T[8j : 8j + 8] of a flat buffer
+holds coordinate j of the eight rows, so that an operation on one row becomes a vector
+operation on eight rows. `from_lanes` transposes the result back.
 """
 
 from __future__ import annotations
@@ -102,12 +101,12 @@ def fma(typingctx, a, b, c):
 
 @intrinsic
 def transpose(typingctx, a, b, c, d, e, f, g, h):
-    """Eight rows of a square to its eight columns."""
+    """The eight columns of the square matrix with the given eight rows."""
 
     def generate(context, builder, signature, args):
         rows = list(args)
         for half in (1, 2, 4):
-            # swap the off-diagonal halves of every square of side 2·half
+            # Swap the off-diagonal quarters of every square of side 2·half.
             upper = [k if not k & half else LANES + (k ^ half) for k in range(LANES)]
             lower = [k | half if not k & half else LANES + k for k in range(LANES)]
             for i in range(LANES):

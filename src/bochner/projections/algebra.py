@@ -1,5 +1,13 @@
-"""Linear maps that structures are written with: matrices, scalings, products, selected
-rows.
+"""Linear maps that structured maps are composed of.
+
+| map | W |
+|---|---|
+| `Matrix` | any dense matrix |
+| `Scale` | a diagonal matrix |
+| `Compose`, `product` | a product of maps |
+| `Stack` | maps with the same input, one below the other |
+| `Pad`, `Permute` | zero padding, and permutation of coordinates |
+| `Rows` | selected rows of a map |
 """
 
 from __future__ import annotations
@@ -14,16 +22,32 @@ from scipy import sparse
 from .._core.ops import Ops, Tensor
 from .._core.validation import read_only
 from ._product import csr_times_dense
-from .base import DENSE_BYTES, DENSE_NS, LinearMap, checked_output, dense_rows
+from .base import LinearMap, checked_output, dense_rows
 
 FLOAT64 = np.dtype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
 class Matrix(LinearMap):
-    """Any W, kept as Wᵀ, (n_in, n_out): each input feature then owns one row.
+    """A dense matrix W, stored as Wᵀ so that each input feature owns one row.
 
-    Dense rows cost n·n_in·n_out multiply-adds (BLAS), CSR rows nnz·n_out.
+    Dense rows take n·n_in·n_out multiply-adds (BLAS), CSR rows nnz·n_out.
+
+    Parameters
+    ----------
+    transposed : array of shape (n_in, n_out)
+        Wᵀ.
+
+    See Also
+    --------
+    Dense : The projection that samples dense matrices.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner.projections import Matrix
+    >>> Matrix(np.array([[1.0], [2.0]])).apply(np.array([[3.0, 4.0]]))
+    array([[11.]])
     """
 
     transposed: np.ndarray
@@ -39,7 +63,7 @@ class Matrix(LinearMap):
     def apply(self, X: Any, out: np.ndarray | None = None) -> np.ndarray:
         if not sparse.issparse(X):
             X = np.asarray(X)
-            # a stride in both directions keeps BLAS out: copy the block
+            # BLAS needs one contiguous direction: otherwise copy the block.
             X = X if self.dtype.itemsize in X.strides else np.ascontiguousarray(X)
             return np.matmul(X, self.transposed, out=out)
         out = checked_output(X, self, out)
@@ -71,7 +95,22 @@ class Matrix(LinearMap):
 
 @dataclass(frozen=True, eq=False)
 class Scale(LinearMap):
-    """diag(factors): n·d multiplications, nnz for CSR rows, which stay CSR."""
+    """W = diag(factors).
+
+    Dense rows take n·d multiplications, CSR rows nnz; the product of CSR rows is CSR.
+
+    Parameters
+    ----------
+    factors : array of shape (d,)
+        The diagonal.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner.projections import Scale
+    >>> Scale(np.array([1.0, -1.0])).apply(np.array([[3.0, 4.0]]))
+    array([[ 3., -4.]])
+    """
 
     factors: np.ndarray
 
@@ -109,7 +148,24 @@ class Scale(LinearMap):
 
 @dataclass(frozen=True, eq=False)
 class Compose(LinearMap):
-    """outer · inner: applies `inner` first."""
+    """The product W = outer · inner, which applies `inner` first.
+
+    Time and memory are the sums of those of both maps.
+
+    Parameters
+    ----------
+    outer, inner : LinearMap
+        The factors; outer.shape[1] equals inner.shape[0].
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner.projections import Compose, Pad, Scale
+    >>> Compose(Scale(np.array([1.0, 2.0, 3.0])), Pad((3, 2))).to_dense()
+    array([[1., 0.],
+           [0., 2.],
+           [0., 0.]])
+    """
 
     outer: LinearMap
     inner: LinearMap
@@ -150,7 +206,23 @@ class Compose(LinearMap):
 
 @dataclass(frozen=True, eq=False)
 class Stack(LinearMap):
-    """Maps of the same input, their outputs one after the other."""
+    """W = [W_1; W_2; …]: maps of the same input with concatenated outputs.
+
+    Time and memory are the sums of those of all maps.
+
+    Parameters
+    ----------
+    maps : tuple of LinearMap
+        Maps with the same n_in.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner.projections import Scale, Stack
+    >>> part = Scale(np.array([1.0, 2.0]))
+    >>> Stack((part, part)).apply(np.array([[1.0, 1.0]]))
+    array([[1., 2., 1., 2.]])
+    """
 
     maps: tuple[LinearMap, ...]
 
@@ -188,12 +260,13 @@ class Stack(LinearMap):
         return Rows(self, kept)
 
     def _split(self, Z: np.ndarray) -> list[np.ndarray]:
+        """Split the last axis of Z, (…, n_out), into the outputs of the maps."""
         cuts = np.cumsum([m.shape[0] for m in self.maps])[:-1]
         return np.split(Z, cuts, axis=-1)
 
 
 class Structural(LinearMap):
-    """A map without numbers of its own: a dataclass with a field `dtype`."""
+    """A map without stored numbers: a dataclass with a field `dtype`."""
 
     def astype(self, dtype: Any) -> Self:
         return replace(self, dtype=np.dtype(dtype))  # type: ignore[type-var]
@@ -210,13 +283,30 @@ class Structural(LinearMap):
 
 @dataclass(frozen=True, eq=False)
 class Pad(Structural):
-    """The first coordinates: zeros are appended, or the last ones are cut."""
+    """The first n_out coordinates of x, followed by zeros if n_out > n_in.
+
+    Applying takes O(n n_out) time, and the map takes no memory.
+
+    Parameters
+    ----------
+    shape : tuple of two ints
+        (n_out, n_in).
+    dtype : float32 or float64, default float64
+        Type of the rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner.projections import Pad
+    >>> Pad((3, 2)).apply(np.array([[1.0, 2.0]]))
+    array([[1., 2., 0.]])
+    """
 
     shape: tuple[int, int]
     dtype: np.dtype = FLOAT64
 
     def apply(self, X: Any, out: np.ndarray | None = None) -> np.ndarray:
-        return _resized(dense_rows(X), self.shape[0], out)
+        return _resize(dense_rows(X), self.shape[0], out)
 
     def forward(self, ops: Ops, X: Tensor) -> Tensor:
         n_out, n_in = self.shape
@@ -225,12 +315,29 @@ class Pad(Structural):
         return ops.pad_columns(X, n_out - n_in)
 
     def apply_adjoint(self, Z: np.ndarray) -> np.ndarray:
-        return _resized(Z, self.shape[1], None)
+        return _resize(Z, self.shape[1], None)
 
 
 @dataclass(frozen=True, eq=False)
 class Permute(Structural):
-    """(Π x)_j = x_{order_j}."""
+    """The permutation (Π x)_j = x_{order_j}.
+
+    Applying takes O(n d) time, and the map O(d) memory.
+
+    Parameters
+    ----------
+    order : int array of shape (d,)
+        A permutation of range(d).
+    dtype : float32 or float64, default float64
+        Type of the rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner.projections import Permute
+    >>> Permute(np.array([2, 0, 1])).apply(np.array([[1.0, 2.0, 3.0]]))
+    array([[3., 1., 2.]])
+    """
 
     order: np.ndarray
     dtype: np.dtype = FLOAT64
@@ -251,9 +358,29 @@ class Permute(Structural):
 
 @dataclass(frozen=True, eq=False)
 class Rows(LinearMap):
-    """W[kept] of a structured W, which computes all its outputs before some are kept.
+    """W[kept] of a structured map W, which computes all outputs and then selects.
 
-    The cost is that of W whole; maps whose rows stand alone select them instead.
+    The cost is that of W. Maps with independent rows, such as `Matrix`, implement
+    `select` without this class.
+
+    Parameters
+    ----------
+    linear : LinearMap
+        W.
+    kept : int array of shape (n_kept,)
+        Indices of rows; an index may occur more than once.
+
+    Raises
+    ------
+    IndexError
+        If an index is out of range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner.projections import Pad, Rows
+    >>> Rows(Pad((3, 3)), np.array([2, 0])).apply(np.array([[1.0, 2.0, 3.0]]))
+    array([[3., 1.]])
     """
 
     linear: LinearMap
@@ -262,7 +389,10 @@ class Rows(LinearMap):
     def __post_init__(self) -> None:
         n_out = self.linear.shape[0]
         if self.kept.size and not 0 <= self.kept.min() <= self.kept.max() < n_out:
-            raise IndexError(f"kept rows must be from 0 to {n_out - 1}.")
+            raise IndexError(
+                f"kept rows must be from 0 to {n_out - 1}; got indices from "
+                f"{self.kept.min()} to {self.kept.max()}."
+            )
 
     @property
     def shape(self) -> tuple[int, int]:  # type: ignore[override]
@@ -277,7 +407,7 @@ class Rows(LinearMap):
         return self.linear.work_columns + self.kept.size
 
     def apply(self, X: Any, out: np.ndarray | None = None) -> np.ndarray:
-        # indices were checked once; "clip" writes into `out` without a second buffer
+        # Indices are checked in __post_init__; "clip" avoids a second buffer.
         Z = dense_rows(self.linear.apply(X))
         return np.take(Z, self.kept, axis=1, out=out, mode="clip")
 
@@ -285,9 +415,9 @@ class Rows(LinearMap):
         return ops.take(self.linear.forward(ops, X), self.kept)
 
     def apply_adjoint(self, Z: np.ndarray) -> np.ndarray:
-        whole = np.zeros((self.linear.shape[0], Z.shape[0]), dtype=Z.dtype)
-        np.add.at(whole, self.kept, Z.T)  # a row may be kept twice
-        return self.linear.apply_adjoint(whole.T)
+        scattered = np.zeros((self.linear.shape[0], Z.shape[0]), dtype=Z.dtype)
+        np.add.at(scattered, self.kept, Z.T)  # a row may be kept twice
+        return self.linear.apply_adjoint(scattered.T)
 
     def astype(self, dtype: Any) -> Self:
         return type(self)(self.linear.astype(dtype), self.kept)
@@ -303,83 +433,25 @@ class Rows(LinearMap):
 
 
 def balanced_factors(d: int) -> tuple[int, int]:
-    """a·b = d with a ≤ b and a as large as possible.
+    """Return a·b = d with a ≤ b and a as large as possible.
 
-    A transform of length d is then two products with small matrices, O(√d) operations
-    a number, where no fast one is available.
+    Where no fast transform is available, a transform of length d is computed by two
+    products with small matrices, in O(√d) operations per number.
     """
     a = max(k for k in range(1, int(d**0.5) + 1) if d % k == 0)
     return a, d // a
 
 
 def product(*maps: LinearMap) -> LinearMap:
-    """maps[0] · maps[1] · …, written as the formula is: the last is applied first."""
+    """Return maps[0] · maps[1] · …, as in formulas: the last map is applied first."""
     return reduce(Compose, maps)
 
 
-def _resized(X: np.ndarray, width: int, out: np.ndarray | None) -> np.ndarray:
+def _resize(X: np.ndarray, width: int, out: np.ndarray | None) -> np.ndarray:
+    """Cut the columns of X, or append zeros, to get `width` columns."""
     if out is None:
         out = np.empty((X.shape[0], width), dtype=X.dtype)
     kept = min(width, X.shape[1])
     out[:, :kept] = X[:, :kept]
     out[:, kept:] = 0
     return out
-
-
-UNIT_ROWS = 64
-"""Rows of a structured map that are written out at a time."""
-
-
-class BlockMap(LinearMap):
-    """Blocks of rows that are computed together, the last one perhaps cut short."""
-
-    block_rows: int
-    """Rows of a block."""
-
-    block_ns: float
-    """Nanoseconds that a block takes for each row of data."""
-
-    def blocks(self, needed: np.ndarray) -> LinearMap:
-        """The map with these blocks alone, given in ascending order."""
-        raise NotImplementedError
-
-    def select(self, kept: np.ndarray) -> LinearMap:
-        """Blocks with a kept row, whole, or plain rows where those are faster.
-
-        A block costs the same however few of its rows are kept; a plain row costs one
-        multiply-add for each of the n_in features.
-        """
-        n_in = self.shape[1]
-        plain_ns = kept.size * n_in * DENSE_NS
-        blocks_ns = np.unique(kept // self.block_rows).size * self.block_ns
-        fits = 8 * kept.size * n_in <= DENSE_BYTES
-        if fits and plain_ns < blocks_ns:
-            return plain_rows(self, kept)
-        return whole_blocks(self, kept)
-
-    def rows_in(self, needed: np.ndarray) -> np.ndarray:
-        """The rows of some blocks, in order."""
-        rows = needed[:, None] * self.block_rows + np.arange(self.block_rows)
-        return rows[rows < self.shape[0]]
-
-
-def whole_blocks(linear: BlockMap, kept: np.ndarray) -> Rows:
-    """W[kept] by the blocks of W that have a kept row."""
-    needed, place = np.unique(kept // linear.block_rows, return_inverse=True)
-    places = place * linear.block_rows + kept % linear.block_rows
-    return Rows(linear.blocks(needed), places)
-
-
-def plain_rows(linear: BlockMap, kept: np.ndarray) -> Matrix:
-    """W[kept] written out, (n_kept, n_in): each block's adjoint of unit vectors."""
-    transposed = np.empty((linear.shape[1], kept.size), dtype=linear.dtype)
-    blocks = kept // linear.block_rows
-    for number in np.unique(blocks):
-        block = linear.blocks(np.array([number]))
-        own = np.flatnonzero(blocks == number)
-        for start in range(0, own.size, UNIT_ROWS):
-            part = own[start : start + UNIT_ROWS]
-            units = np.zeros((part.size, block.shape[0]), dtype=linear.dtype)
-            units[np.arange(part.size), kept[part] % linear.block_rows] = 1
-            transposed[:, part] = block.apply_adjoint(units).T
-    return Matrix(transposed)

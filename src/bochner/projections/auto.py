@@ -1,4 +1,4 @@
-"""The automatic choice of a projection, from measured cost and error."""
+"""The automatic choice of a projection, from measured costs and errors."""
 
 from __future__ import annotations
 
@@ -25,26 +25,44 @@ from .dense import Dense
 from .hadamard import SORF
 from .qmc import QMC
 
-SEEN_ROWS = 1000
-"""Rows of a Dask collection that tell how sparse the others are."""
+DENSITY_ROWS = 1000
+"""Rows of a Dask collection that are sampled to estimate its density."""
 
 FEW_FEATURES = 16
-"""Up to here Sobol points have the lower error, and a dense product costs no more."""
+"""Up to this number of features Sobol points have the smallest error, and a dense
+product is not slower than a structured one."""
 
-WORTH = 3.0
-"""Independent frequencies that one of SORF's is worth: its error is about 0.55 of
-theirs, which falls with the square root of their number."""
+SORF_WORTH = 3.0
+"""Number of independent frequencies with the same error as one frequency of SORF. The
+error of SORF is about 0.55 of that of as many independent frequencies, whose error
+falls with the square root of their number."""
 
 
 class Auto(Projection):
-    """Chooses when it sees the data; see `choose`.
+    """Chooses a projection from the data, the law and the number of frequencies.
+
+    With at most 16 features it chooses `QMC("sobol")`, otherwise `SORF`, `Dense` or
+    `Circulant`, by measured costs and errors. The choice takes O(1) time, or O(nnz) for
+    sparse rows; the cost of the map is that of the chosen projection.
 
     Parameters
     ----------
-    spread : bool
-        Whether points may be spread evenly (Sobol): see `for_units`.
-    n_maps : int
-        Maps that are drawn and have to fit together.
+    spread : bool, default True
+        Whether low-discrepancy points may be chosen. `for_units` sets it to False,
+        because features of several projections need independent points.
+    n_maps : int, default 1
+        Number of maps that must fit into memory together.
+
+    See Also
+    --------
+    bochner.RandomFeatures : Uses this projection by default.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner import RandomFeatures
+    >>> RandomFeatures(8, projection="auto").fit(np.eye(4)).projection_
+    QMC(sequence='sobol')
     """
 
     def __init__(self, spread: bool = True, n_maps: int = 1) -> None:
@@ -65,8 +83,8 @@ class Auto(Projection):
         filled: float | None = None,
     ) -> Cost:
         law = Normal(1.0) if law is None else law
-        chosen = _chosen(n_in, law, n_out, self.n_maps, filled)
-        return chosen.cost(n_out, n_in, law, filled)
+        projection = _choose(n_in, law, n_out, self.n_maps, filled)
+        return projection.cost(n_out, n_in, law, filled)
 
     def drawing_numbers(self, n_out: int, n_in: int, law: Law | None = None) -> float:
         law = Normal(1.0) if law is None else law
@@ -86,42 +104,42 @@ class Auto(Projection):
 
 
 def choose(X: Any, law: Law, n_out: int, n_maps: int = 1) -> Projection:
-    """The projection that serves best for this data, law and number of frequencies.
+    """Return the best projection for this data, law and number of frequencies.
 
-    - Up to 16 features: Sobol points. Their error is the smallest there, and the dense
-      product is as cheap as anything.
-    - A mixture of normals: SORF, whose error is about half that of independent
-      frequencies and whose cost grows with log d, unless a product with three times as
-      many of those is still cheaper by the measured constants, as it is for few
-      frequencies or very sparse rows, and its matrix fits a gigabyte.
-    - Otherwise: independent frequencies, or a circulant where their matrix is too
-      large.
+    - Up to 16 features: Sobol points. They have the smallest error there, and no
+      product is cheaper than the dense one.
+    - Otherwise, for a mixture of normals: SORF. Its error is about half of that of
+      independent frequencies, and its cost grows with log d. `Dense` is chosen instead
+      if its matrix fits into a gigabyte and, by the measured constants, a dense product
+      with three times as many frequencies is cheaper. This is the case for few
+      frequencies or very sparse rows.
+    - Otherwise: independent frequencies, or a circulant if their matrix is too large.
 
     `python -m benchmarks auto` and `python -m benchmarks error` print the measurements
     behind the rule.
     """
-    asks = X.shape[1] > FEW_FEATURES and not SORF().lacking(law)
-    filled = _filled(X) if asks else None
-    return _chosen(X.shape[1], law, n_out, n_maps, filled)
+    needs_density = X.shape[1] > FEW_FEATURES and not SORF().lacking(law)
+    filled = _entries_per_row(X) if needs_density else None
+    return _choose(X.shape[1], law, n_out, n_maps, filled)
 
 
-def _chosen(
+def _choose(
     n_in: int, law: Law, n_out: int, n_maps: int, filled: float | None
 ) -> Projection:
-    """`choose` for rows of n_in features, `filled` of them not zero where CSR."""
+    """`choose` for n_in features, with `filled` entries per CSR row (None: dense)."""
     if n_in <= FEW_FEATURES:
         return QMC("sobol")
     product = Dense().cost(n_out, n_in, law, filled)
-    large = 8 * n_maps * product.numbers > DENSE_BYTES
+    is_large = 8 * n_maps * product.numbers > DENSE_BYTES
     if SORF().lacking(law):
-        return Circulant() if large and not Circulant().lacking(law) else Dense()
+        return Circulant() if is_large and not Circulant().lacking(law) else Dense()
     product_ns = product.flops / 2 * (DENSE_NS if filled is None else CSR_NS)
     transform_ns = SORF().cost(n_out, n_in, law).flops * BUTTERFLY_NS
-    return SORF() if large or transform_ns < WORTH * product_ns else Dense()
+    return SORF() if is_large or transform_ns < SORF_WORTH * product_ns else Dense()
 
 
-def _filled(X: Any) -> float | None:
-    """Entries of a CSR row, on average; None for dense rows."""
+def _entries_per_row(X: Any) -> float | None:
+    """Average number of stored entries in a CSR row; None for dense rows."""
     if isinstance(X, LazyRows):
-        X = X.sample(SEEN_ROWS)[0]
+        X = X.sample(DENSITY_ROWS)[0]
     return X.nnz / max(1, X.shape[0]) if sparse.issparse(X) else None

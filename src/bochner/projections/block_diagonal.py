@@ -1,4 +1,4 @@
-"""Randomised block-diagonal projections: k rows for d multiplications."""
+"""Randomised block-diagonal projections: k rows with d multiplications."""
 
 from __future__ import annotations
 
@@ -15,19 +15,22 @@ from ..kernels.laws import Law
 from .base import Cost, LinearMap, Projection
 from .sparse import sparse_matrix
 
-PAIRS = 256
-"""Differences looked at: averages over them are good to a few per cent."""
+SAMPLED_PAIRS = 256
+"""Pairs of rows that are sampled: averages over them are exact to a few per cent."""
 
-BLOCKS = 64
-"""Random blocks of each difference."""
+SAMPLED_BLOCKS = 64
+"""Random blocks that are sampled for each pair."""
 
 LARGEST_LOG_SCALE = 2.0
-"""Bound of the search for a frequency scale: beyond e², blocks see nothing at all."""
+"""Limit of the search for a frequency scale. Beyond e² the kernel of blocks is zero."""
 
 
 def differences(X: Any, rng: Stream) -> Any:
-    """x_i − x_j of up to PAIRS pairs of rows, float64, dense or CSC, no zero rows."""
-    words = rng.words(2, PAIRS) % np.uint64(X.shape[0])
+    """Return x_i − x_j of at most SAMPLED_PAIRS pairs of rows.
+
+    The result is float64, dense or CSC, without rows of zeros.
+    """
+    words = rng.words(2, SAMPLED_PAIRS) % np.uint64(X.shape[0])
     first, second = (X[w.astype(np.int64)].astype(np.float64) for w in words)
     delta = first - second
     largest = np.asarray(
@@ -40,59 +43,63 @@ def differences(X: Any, rng: Stream) -> Any:
 
 
 def kurtosis(X: Any, metric: str, rng: Stream) -> float:
-    """κ = d·Σv²/(Σv)², v = δ² or |δ|, averaged: 1 where even, d for spikes."""
+    """Return the average of κ = d·Σv²/(Σv)² over differences, with v = δ² or |δ|.
+
+    κ is 1 if all features contribute equally to the distance, and d if only one does.
+    """
     V = _terms(differences(X, rng), metric)
     if V.shape[0] == 0:
         return 1.0
-    # κ has no scale: divide first, so that no power over- or underflows
+    # κ does not depend on the scale: dividing first avoids overflow and underflow.
     V = _divide_rows(V, _row_sums(V))
     square = V.multiply(V) if sparse.issparse(V) else V**2
     return float(X.shape[1] * _row_sums(square).mean())
 
 
 def amplitude_for(X: Any, law: Law, sizes: np.ndarray, rng: Stream) -> float:
-    """√a of the factor a that brings block kernels closest to the kernel."""
-    exact, blocks = _kernels(X, law, sizes, rng)
-    seen = law.characteristic(blocks.copy()).mean(axis=1)
-    return float(np.sqrt((seen @ exact) / (seen @ seen))) if seen.size else 1.0
+    """Return √a, where a · (block kernel) is closest to the kernel in least squares."""
+    exact, distances = _kernel_and_block_distances(X, law, sizes, rng)
+    mean = law.characteristic(distances.copy()).mean(axis=1)
+    return float(np.sqrt((mean @ exact) / (mean @ mean))) if mean.size else 1.0
 
 
 def frequency_scale_for(X: Any, law: Law, sizes: np.ndarray, rng: Stream) -> float:
-    """The factor on frequencies that brings block kernels closest to the kernel."""
+    """Return the frequency scale whose block kernel is closest in least squares."""
     # Imported on use: scipy.optimize would add to the time of `import bochner`.
     from scipy.optimize import minimize_scalar
 
-    exact, blocks = _kernels(X, law, sizes, rng)
+    exact, distances = _kernel_and_block_distances(X, law, sizes, rng)
     if not exact.size:
         return 1.0
     power = 2 if law.metric == "sqeuclidean" else 1
 
     def error(log_scale: float) -> float:
-        seen = law.characteristic(blocks * np.exp(power * log_scale)).mean(axis=1)
-        return float(((seen - exact) ** 2).sum())
+        scaled = distances * np.exp(power * log_scale)
+        mean = law.characteristic(scaled).mean(axis=1)
+        return float(((mean - exact) ** 2).sum())
 
     best = minimize_scalar(error, bounds=(0, LARGEST_LOG_SCALE), method="bounded")
     return float(np.exp(best.x))
 
 
-def _kernels(
+def _kernel_and_block_distances(
     X: Any, law: Law, sizes: np.ndarray, rng: Stream
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The kernel, (pairs,), and distances as blocks see them, (pairs, BLOCKS).
+    """Return the exact kernel, (pairs,), and distances within blocks, (pairs, blocks).
 
-    Block sizes are those of one pass, in proportion.
+    `sizes` are the block sizes of one pass; the sampled blocks have them in proportion.
     """
     V = _terms(differences(X, rng), law.metric)
     d = V.shape[1]
-    seen = np.empty((V.shape[0], BLOCKS))
-    for block in range(BLOCKS):
-        size = int(sizes[block * len(sizes) // BLOCKS])
-        seen[:, block] = _row_sums(V[:, rng.subset(d, size)]) * (d / size)
-    return law.characteristic(_row_sums(V)), seen
+    distances = np.empty((V.shape[0], SAMPLED_BLOCKS))
+    for block in range(SAMPLED_BLOCKS):
+        size = int(sizes[block * len(sizes) // SAMPLED_BLOCKS])
+        distances[:, block] = _row_sums(V[:, rng.subset(d, size)]) * (d / size)
+    return law.characteristic(_row_sums(V)), distances
 
 
 def _terms(delta: Any, metric: str) -> Any:
-    """What a distance sums over the features: δ², or |δ|."""
+    """Return the terms whose sum over features is the distance: δ², or |δ|."""
     if metric == "cityblock":
         return abs(delta)
     return delta.multiply(delta) if sparse.issparse(delta) else delta**2
@@ -102,54 +109,63 @@ def _row_sums(V: Any) -> np.ndarray:
     return np.asarray(V.sum(axis=1)).ravel()
 
 
-def _divide_rows(V: Any, by: np.ndarray) -> Any:
+def _divide_rows(V: Any, divisors: np.ndarray) -> Any:
     if sparse.issparse(V):
-        return sparse.diags(1 / by) @ V
-    return V / by[:, None]
+        return sparse.diags(1 / divisors) @ V
+    return V / divisors[:, None]
 
 
 CORRECTIONS = (None, "scalar", "bandwidth")
 IMAGE_KURTOSIS = 3.0
-"""κ of differences of images, to which the block size 1.5·√m was fitted."""
+"""κ of differences of images, for which the block size 1.5·√m was determined."""
 
 
 class BlockDiagonal(Projection):
-    """Shuffle the features, cut them into blocks, give each its own random vector.
+    """Rows w_i = s_i C_i on random blocks B_i of the features, and zero elsewhere.
 
-    One pass over the d features gives k = round(d/b) rows: the phase of row i is
-    s_i·C_iᵀu_{B_i}, with C_i drawn from the law on the b_i coordinates of block B_i and
-    s_i = √(d/b_i) (d/b_i for ℓ1 kernels). More rows take further passes, each with its
-    own shuffle; blocks differ by one where k does not divide d.
+    One pass shuffles the d features and cuts them into k = round(d/b) blocks, which
+    give k rows: the phase of row i is s_i·C_iᵀu_{B_i}, where C_i is drawn from the law
+    on the b_i coordinates of block B_i and s_i = √(d/b_i) (d/b_i for ℓ1 kernels). More
+    rows need further passes, each with another shuffle. Block sizes differ by one if k
+    does not divide d.
 
-    A Fourier feature sees b of d coordinates, so the map estimates E_B k(s·δ_B) ≥ k(δ):
-    a bias that more features do not remove; for the Gaussian, relative to k, about
-    ½(γ‖δ‖²)²(κ − 1)(1/b − 1/d) with κ = d·Σδ⁴/‖δ‖⁴. `block_size` is the knob. As a
-    random projection (`RandomProjection`) it is unbiased for every block size.
+    A Fourier feature depends on b of d coordinates, so the map estimates
+    E_B k(s·δ_B) ≥ k(δ). More features do not reduce this bias; larger blocks do. For
+    the Gaussian kernel the relative bias is about ½(γ‖δ‖²)²(κ − 1)(1/b − 1/d) with
+    κ = d·Σδ⁴/‖δ‖⁴. As a linear projection (`RandomProjection`) the map is unbiased for
+    every block size.
 
-    Time O(n m b), for CSR rows O(nnz·m·b/d + m) each; memory O(m b). For a given block
-    size, a map of m rows is a prefix of one of 2m.
+    Time is O(n m b), or O(nnz·m·b/d + m) per CSR row; memory is O(m b). For a given
+    block size, the first m rows of a map with 2m rows are those of a map with m rows.
 
     Parameters
     ----------
-    block_size : "auto", "paper" or int
-        b. "auto": 1.5·√m·(κ − 1)/2, which keeps the bias below the noise of m
-        frequencies, κ measured on the data; in a random projection one pass. "paper":
-        d/m, one pass, whatever the bias.
-    bias_correction : None, "scalar" or "bandwidth"
-        "scalar": features times the square root of the one factor that brings sampled
-        inner products closest to the kernel; k(x, x) is then below 1. "bandwidth":
-        frequencies times the one factor that does; k(x, x) stays 1, and close pairs
-        gain most. Both are averages: neither mends a single pair.
-    normalize : bool
-        Divide each feature by its range in `fit` first. This changes the kernel, as
-        `kernel_` then says; a shift would not, so none is taken.
-    frequency_scale, amplitude : float
-        What a bias correction comes to once resolved on data; leave them alone.
+    block_size : int, {"auto", "paper"}, default "auto"
+        b. "auto" is 1.5·√m·(κ − 1)/2 with κ measured on the data, which keeps the bias
+        below the noise of m frequencies; in a linear projection "auto" uses one pass.
+        "paper" is d/m, which is one pass with any bias.
+    bias_correction : {None, "scalar", "bandwidth"}, default None
+        "scalar" multiplies the features by the square root of the factor that brings
+        sampled inner products closest to the kernel; k(x, x) is then below 1.
+        "bandwidth" multiplies the frequencies by the factor that does so; k(x, x) stays
+        1, and close pairs improve most. Both correct the average bias, not the bias of
+        a single pair.
+    normalize : bool, default False
+        Whether to divide each feature by its range on the training rows. This changes
+        the kernel, and `kernel_` of the fitted map includes the ranges. Features are
+        not shifted, because the kernel does not depend on a shift.
+    frequency_scale, amplitude : float, default 1.0
+        Results of a bias correction, which `resolve` sets. Do not set them yourself.
+
+    See Also
+    --------
+    bochner.theory.block_diagonal_moments : Bias and variance of the kernel estimate.
+    bochner.methods.block_diagonal : Random features with this projection.
 
     References
     ----------
-    Fast random Fourier features through randomized block-diagonal projection, preprint;
-    its variance is put right in `theory.block_diagonal_moments`.
+    Fast random Fourier features through randomized block-diagonal projection, preprint.
+    `theory.block_diagonal_moments` corrects the variance of the paper.
 
     Examples
     --------
@@ -166,7 +182,7 @@ class BlockDiagonal(Projection):
 
     def __init__(
         self,
-        block_size: Any = "auto",
+        block_size: int | str = "auto",
         *,
         bias_correction: str | None = None,
         normalize: bool = False,
@@ -180,12 +196,12 @@ class BlockDiagonal(Projection):
         self.amplitude = amplitude
 
     def input_factors(self, X: Any) -> np.ndarray | None:
-        """1/range of each feature where `normalize` asks for it."""
+        """Return 1/range of each feature if `normalize` is set, otherwise None."""
         check_option("BlockDiagonal", "normalize", self.normalize, (False, True))
         return _reciprocal_ranges(X) if self.normalize else None
 
     def resolve(self, X: Any, law: Law, n_out: int, rng: Stream) -> BlockDiagonal:
-        """Settle block size and bias on the rows of X."""
+        """Return a copy with the block size and the bias correction computed on X."""
         check_option(
             "BlockDiagonal", "bias_correction", self.bias_correction, CORRECTIONS
         )
@@ -214,7 +230,7 @@ class BlockDiagonal(Projection):
     ) -> Cost:
         k = self.blocks_per_pass(n_out, n_in, linear=law is None)
         flops = 2 * n_out / k * (n_in if filled is None else filled)
-        return Cost(flops, 2 * n_out * n_in / k)  # values and their places
+        return Cost(flops, 2 * n_out * n_in / k)  # values and indices
 
     def _sample(self, law: Any, n_out: int, n_in: int, rng: Stream) -> LinearMap:
         k = self.blocks_per_pass(n_out, n_in)
@@ -223,12 +239,16 @@ class BlockDiagonal(Projection):
         for b in np.unique(sizes).tolist():
             rows = np.flatnonzero(sizes == b)
             block_law, stretch = law.on_block(n_in, b)
-            drawn = block_law.frequencies(rows.size, b, rng.child("entries").child(b))
-            C[rows, :b] = stretch * self.frequency_scale * drawn
+            stream = rng.child("entries").child(b)
+            frequencies = block_law.frequencies(rows.size, b, stream)
+            C[rows, :b] = stretch * self.frequency_scale * frequencies
         return _assemble(C, sizes, n_in, k, rng)
 
     def _sample_isometry(self, n_out: int, n_in: int, rng: Stream) -> LinearMap:
-        """V with E‖V u‖² = ‖u‖²: for every u and shuffle where passes are complete."""
+        """Draw V with E‖V u‖² = ‖u‖².
+
+        With complete passes this holds for every u and every fixed shuffle.
+        """
         k = self.blocks_per_pass(n_out, n_in, linear=True)
         sizes = _sizes(n_in, k, n_out)
         C = rng.child("entries").normal(n_out, int(sizes.max()))
@@ -242,30 +262,30 @@ class BlockDiagonal(Projection):
         return isinstance(self.block_size, str) and self.block_size == name
 
     def blocks_per_pass(self, n_out: int, n_in: int, linear: bool = False) -> int:
-        """Into how many blocks n_in features are cut; `linear`: to keep lengths."""
+        """Return the number of blocks of n_in features; `linear`: for an isometry."""
         if self._is_size("paper") or (linear and self._is_size("auto")):
             return min(n_out, n_in)
         b = self.block_size
         if self._is_size("auto"):
-            b = min(n_in, _block_size(n_out, IMAGE_KURTOSIS))  # no data to ask
-        hint = f" From 1 to {n_in} features, 'auto' or 'paper' work here."
+            b = min(n_in, _block_size(n_out, IMAGE_KURTOSIS))  # without data
+        hint = f" Use an integer from 1 to {n_in} (features), 'auto' or 'paper'."
         b = check_count("BlockDiagonal", "block_size", b, hint)
         if b > n_in:
             raise ValueError(
-                f"BlockDiagonal: block_size must be at most the number of features, "
-                f"{n_in}; got {b}."
+                "BlockDiagonal: block_size must be at most the number of features, "
+                f"{n_in}; got {b}. Use a smaller block_size or 'auto'."
             )
         return max(1, round(n_in / b))
 
 
 def _block_size(n_out: int, kappa: float) -> int:
-    """1.5·√m·(κ − 1)/2, at least 1: the bias stays below the noise of m frequencies."""
+    """Return 1.5·√m·(κ − 1)/2, at least 1; the bias is below the noise of m rows."""
     spread = (kappa - 1) / (IMAGE_KURTOSIS - 1)
     return max(1, int(np.ceil(1.5 * np.sqrt(n_out) * spread)))
 
 
 def _sizes(n_in: int, k: int, n_out: int) -> np.ndarray:
-    """Sizes of the blocks of the first n_out rows: n_in cut into k, pass by pass."""
+    """Return the block sizes of n_out rows, for passes of k blocks of n_in features."""
     one_pass = np.full(k, n_in // k)
     one_pass[: n_in % k] += 1
     return np.resize(one_pass, n_out)
@@ -274,7 +294,7 @@ def _sizes(n_in: int, k: int, n_out: int) -> np.ndarray:
 def _assemble(
     C: np.ndarray, sizes: np.ndarray, n_in: int, k: int, rng: Stream
 ) -> LinearMap:
-    """Row i holds C[i, :sizes[i]] on the features of its block."""
+    """Return the map whose row i has the entries C[i, :sizes[i]] on block i."""
     order = rng.child("order")
     columns = [
         order.permutation(n_in)[: int(sizes[start : start + k].sum())]
@@ -284,12 +304,12 @@ def _assemble(
     starts = np.concatenate([[0], np.cumsum(sizes)])
     parts = (values, np.concatenate(columns).astype(np.int32), starts)
     W = sparse.csr_matrix(parts, shape=(len(sizes), n_in))
-    W.sort_indices()  # X is read in order
+    W.sort_indices()  # so that X is read in order
     return sparse_matrix(W)
 
 
 def _reciprocal_ranges(X: Any) -> np.ndarray:
-    """1/(max − min) of each feature, 1 where it is constant."""
+    """Return 1/(max − min) of each feature, or 1 for constant features."""
     X, _ = in_memory(X)
     if sparse.issparse(X):
         spans = (X.max(axis=0) - X.min(axis=0)).toarray().ravel()

@@ -1,4 +1,4 @@
-"""Compressive projections: few measurements first, frequencies of those."""
+"""Compressive projections: few measurements, then frequencies of the measurements."""
 
 from __future__ import annotations
 
@@ -31,35 +31,46 @@ SECOND_STAGES: dict[str, type[Projection]] = {
 }
 """Projections that draw frequencies, by name."""
 
-MEASURED_SHARE = 0.25
-"""Measurements per feature where their number is left automatic."""
+AUTO_SHARE = 0.25
+"""Measurements per feature for n_measurements="auto"."""
 
-MEASURED_ROWS = 1000
-"""Rows measured for what the second stage learns from data."""
+RESOLVE_ROWS = 1000
+"""Rows that are measured to resolve the second stage."""
 
 
 class Compressive(Projection):
-    """Ω P: p random measurements P x of the data, and frequencies Ω of those in R^p.
+    """W = Ω P: p random measurements P x of the data, then frequencies Ω in R^p.
 
-    P is an orthoprojector, √(d/p) times orthonormal rows, which keeps ‖x − y‖² within a
-    relative deviation of √(2/p · (1 − p/d)), and far better on sparse differences with
-    `theory.measurements_for_rip` of them. So Ω, drawn from the same kernel's law in
-    R^p, serves the kernel on R^d: features of x are features of its measurements. Where
-    a device measures P x by itself, `feature_map_.split()` gives P and the map of
-    measurements apart.
+    P is an orthoprojector, √(d/p) times orthonormal rows. It preserves ‖x − y‖² up to a
+    relative standard deviation of √(2/p · (1 − p/d)), and sparse differences much
+    better (`theory.measurements_for_rip` gives the number of measurements). Ω is drawn
+    from the law of the same kernel in R^p, so the features of x are features of its
+    measurements. Where a device measures P x itself, `feature_map_.split()` returns P
+    and the map of the measurements separately.
 
-    Time O(n p (d + m)) with a dense second stage, against O(n m d); memory O(p (d +
-    m)). Needs an isotropic law: a kernel of ‖x − y‖ alone. Error beyond that of Ω does
-    not vanish with m, but with p → d.
+    Time is O(n p (d + m)) with a dense second stage, instead of O(n m d); memory is
+    O(p (d + m)). The law must be isotropic: the kernel must be a function of ‖x − y‖.
+    The error that P adds to that of Ω does not decrease with m, only with p → d.
 
     Parameters
     ----------
-    n_measurements : int or "auto"
-        p, at most d. "auto": a quarter of the features.
-    projection : Projection or name
-        Draws Ω.
-    ensemble : "gaussian" or "sign"
-        Rows of P before they are made orthonormal.
+    n_measurements : int or "auto", default "auto"
+        p, at most d. "auto" takes a quarter of the features.
+    projection : Projection or str, default "dense"
+        The projection that draws Ω, or its name.
+    ensemble : {"gaussian", "sign"}, default "gaussian"
+        Distribution of the entries of P before orthonormalisation.
+
+    Raises
+    ------
+    ValueError
+        When fitted with more measurements than features, or a kernel that is not
+        isotropic.
+
+    See Also
+    --------
+    bochner.methods.compressive : Random features with this projection.
+    bochner.theory.compressive_failure : Bound on the error of both stages.
 
     References
     ----------
@@ -83,8 +94,8 @@ class Compressive(Projection):
 
     def __init__(
         self,
-        n_measurements: Any = "auto",
-        projection: Any = "dense",
+        n_measurements: int | str = "auto",
+        projection: Projection | str = "dense",
         ensemble: str = "gaussian",
     ) -> None:
         self.n_measurements = n_measurements
@@ -93,26 +104,27 @@ class Compressive(Projection):
 
     @property
     def amplitude(self) -> float:  # type: ignore[override]
-        """What the second stage asks its features to be multiplied with."""
-        return self._second().amplitude
+        """The factor of the features that the second stage needs."""
+        return self._second_stage().amplitude
 
     def for_units(self, n_maps: int) -> Compressive:
-        """What the second stage is for several maps at a time."""
-        second = self._second().for_units(n_maps)
+        """Return this projection with the second stage for several maps."""
+        second = self._second_stage().for_units(n_maps)
         return Compressive(self.n_measurements, second, self.ensemble)
 
     def resolve(self, X: Any, law: Law, n_out: int, rng: Stream) -> Compressive:
-        """Settle p, and the second stage on measurements of rows of X."""
+        """Return a copy with p set and the second stage resolved on measurements."""
         p = self.measurements(X.shape[1])
-        rows = X[rng.child("rows").subset(X.shape[0], MEASURED_ROWS)]
-        # plain Gaussian measurements tell the same of the data, without a QR
+        rows = X[rng.child("rows").subset(X.shape[0], RESOLVE_ROWS)]
+        # Gaussian measurements are sufficient here, and need no QR decomposition.
         P = Dense().sample_isometry(p, X.shape[1], rng.child("measurements"))
         measured = P.astype(X.dtype).apply(rows)
-        second = self._second()
+        second = self._second_stage()
         if second.input_factors(measured) is not None:
             raise ValueError(
-                f"Compressive: the second stage {second!r} cannot divide measurements "
-                "by their ranges, which would change the kernel; scale the data first."
+                f"Compressive: projection={second!r} cannot divide measurements by "
+                "their ranges, which would change the kernel; use normalize=False and "
+                "scale the data before fitting."
             )
         second = second.resolve(measured, law, n_out, rng.child("projection"))
         return Compressive(p, second, self.ensemble)
@@ -126,7 +138,7 @@ class Compressive(Projection):
     ) -> Cost:
         p = self.measurements(n_in)
         first = Orthoprojector(self.ensemble).cost(p, n_in, None, filled)
-        second = self._second().cost(n_out, p, law)
+        second = self._second_stage().cost(n_out, p, law)
         return Cost(first.flops + second.flops, first.numbers + second.numbers)
 
     def drawing_numbers(self, n_out: int, n_in: int, law: Law | None = None) -> float:
@@ -135,29 +147,32 @@ class Compressive(Projection):
         return first + self._second().drawing_numbers(n_out, p, law)
 
     def lacking(self, law: Law) -> list[str]:
-        """What either stage needs."""
-        return [*super().lacking(law), *self._second().lacking(law)]
+        """Return the capabilities that either stage needs and the law lacks."""
+        return [*super().lacking(law), *self._second_stage().lacking(law)]
 
     def _sample(self, law: Law, n_out: int, n_in: int, rng: Stream) -> Compose:
         p = self.measurements(n_in)
         first = Orthoprojector(self.ensemble)
         P = first.sample_isometry(p, n_in, rng.child("measurements"))
-        return Compose(self._second().sample(law, n_out, p, rng.child("projection")), P)
+        second = self._second_stage().sample(law, n_out, p, rng.child("projection"))
+        return Compose(second, P)
 
-    def _second(self) -> Projection:
+    def _second_stage(self) -> Projection:
+        """Return the projection that draws Ω."""
         return check_choice(
             "Compressive", "projection", self.projection, SECOND_STAGES, Projection
         )
 
     def measurements(self, n_in: int) -> int:
-        """How many are taken of n_in features."""
+        """Return the number of measurements of n_in features."""
         if isinstance(self.n_measurements, str) and self.n_measurements == "auto":
-            return int(np.ceil(MEASURED_SHARE * n_in))
-        hint = " (Or 'auto', a quarter of the features.)"
+            return int(np.ceil(AUTO_SHARE * n_in))
+        hint = " (Or use 'auto', a quarter of the features.)"
         p = check_count("Compressive", "n_measurements", self.n_measurements, hint)
         if p > n_in:
             raise ValueError(
                 f"Compressive: n_measurements must be at most the {n_in} features, got "
-                f"{p}; take fewer, or methods.rff or methods.sorf, which measure none."
+                f"{p}; use fewer measurements, or methods.rff or methods.sorf, which "
+                "need none."
             )
         return p

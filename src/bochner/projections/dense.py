@@ -1,4 +1,4 @@
-"""Independent rows: the plain random matrix."""
+"""Dense projections: matrices of independent rows."""
 
 from __future__ import annotations
 
@@ -10,14 +10,19 @@ from .algebra import Matrix
 from .base import Projection
 
 DRAW_ENTRIES = 1 << 22
-"""Entries drawn at a time, so that a large matrix needs no second one beside it."""
+"""Entries drawn at a time, so that a large matrix needs no second copy."""
 
 
 class Dense(Projection):
-    """Every row an independent draw of the law (Rahimi and Recht, 2007).
+    """W with independent rows ω_1 … ω_m drawn from the law.
 
-    Takes every law. Sampling O(m d); applying O(n m d) time (BLAS), O(nnz m) for CSR
-    rows; memory O(m d). A map of m rows is a prefix of one of 2m.
+    Every law can be used. Sampling takes O(m d) time, applying O(n m d) time (BLAS) or
+    O(nnz m) time for CSR rows, and the matrix O(m d) memory. The first m rows of a map
+    with 2m rows are those of a map with m rows.
+
+    See Also
+    --------
+    SORF : A structured projection with less error and O(m log d) time per row.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Products of Hadamard matrices, diagonals and permutations: SORF and Fastfood."""
+"""SORF and Fastfood: products of Hadamard matrices, diagonals and permutations."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from ._fwht import chain_csr, chain_dense, fwht_rows
 from ._simd import LANES
 from .algebra import (
     FLOAT64,
-    BlockMap,
     Pad,
     Permute,
     Scale,
@@ -28,26 +27,42 @@ from .algebra import (
     product,
 )
 from .base import BUTTERFLY_NS, Cost, LinearMap, Projection, checked_output, dense_rows
+from .block_map import BlockMap
 
-SMALLEST = 16
-"""Padded dimension of narrow data: fewer coordinates have too few sign patterns."""
+MIN_LENGTH = 16
+"""Smallest length of transforms. Narrow data is padded to it, because fewer coordinates
+have too few sign patterns."""
 
 
 def fwht(X: np.ndarray) -> np.ndarray:
     """Fast Walsh-Hadamard transform of each row of X, in place.
 
-    X ← X H with H the symmetric ±1 Hadamard matrix in natural (Sylvester) order, not
-    normalised: applying it twice multiplies by d. n d log2(d) additions on all cores,
-    no memory beyond a buffer of eight rows per thread.
+    X ← X H, where H is the symmetric ±1 Hadamard matrix in natural (Sylvester) order. H
+    is not normalised: applying it twice multiplies by d. The transform takes
+    n d log2(d) additions on all cores, and memory for a buffer of eight rows per
+    thread.
 
     Parameters
     ----------
-    X : array of shape (n, d), d a power of two, float32 or float64, C-contiguous
-        Overwritten.
+    X : array of shape (n, d)
+        Rows in float32 or float64, C-contiguous and writeable; d is a power of two. X
+        is overwritten.
 
     Returns
     -------
-    X itself.
+    array of shape (n, d)
+        X itself.
+
+    Raises
+    ------
+    TypeError
+        If X is not a two-dimensional float32 or float64 array.
+    ValueError
+        If X is not C-contiguous and writeable, or d is not a power of two.
+
+    See Also
+    --------
+    SORF : The projection that uses this transform.
 
     Examples
     --------
@@ -60,7 +75,7 @@ def fwht(X: np.ndarray) -> np.ndarray:
     if not isinstance(X, np.ndarray) or X.ndim != 2 or X.dtype not in FLOATS:
         raise TypeError(
             "fwht: X must be a two-dimensional float32 or float64 array, which is "
-            f"transformed in place; got {_described(X)}."
+            f"transformed in place; got {_describe(X)}."
         )
     if not X.flags.c_contiguous or not X.flags.writeable:
         raise ValueError(
@@ -78,22 +93,30 @@ def fwht(X: np.ndarray) -> np.ndarray:
     return X
 
 
-def _described(X: Any) -> str:
+def _describe(X: object) -> str:
+    """The dimension and type of an array, or the type of another object."""
     if isinstance(X, np.ndarray):
         return f"{X.ndim} dimensions of {X.dtype}"
     return type(X).__name__
 
 
 class SORF(Projection):
-    """Structured orthogonal random features: diag(r) Hn D₁ Hn D₂ Hn D₃.
+    """Structured orthogonal random features: W = diag(r) Hn D₁ Hn D₂ Hn D₃.
 
-    Three products of the normalised Hadamard matrix Hn with random signs D, one radius
-    r_i of the law per row; blocks of d' rows, d' the next power of two (at least 16),
-    each with its own signs. Rows of a block are orthogonal in the padded space.
-    Slightly biased for small d' (at most 6z/√d', z = ‖x − y‖/σ).
+    Hn is the normalised Hadamard matrix, D₁, D₂ and D₃ are diagonal matrices of random
+    signs, and r_i is a radius drawn from the law. W consists of blocks of d' rows, each
+    with its own signs, where d' is the next power of two (at least 16). The rows of a
+    block are orthogonal in the padded space. The kernel estimate is slightly biased for
+    small d', by at most 6z/√d' with z = ‖x − y‖/σ.
 
-    Time O(n m log d'), memory O(m + d'). Needs a mixture of normals, as
-    all isotropic laws are but the spherical. A map of m rows is a prefix of one of 2m.
+    Time is O(n m log d'), memory O(m + d'). The law must be a mixture of normals, as
+    all isotropic laws except the spherical law are. The first m rows of a map with 2m
+    rows are those of a map with m rows.
+
+    See Also
+    --------
+    Orthogonal : The exact form, with O(m d) time per row.
+    bochner.methods.sorf : Random features with this projection.
 
     References
     ----------
@@ -107,7 +130,7 @@ class SORF(Projection):
     (2, 8)
     """
 
-    # isotropic in the padded dimension too, that is, a mixture of normals
+    # The law must be isotropic in the padded dimension too: a mixture of normals.
     needs: ClassVar = ("radii", "multipliers")
 
     def cost(
@@ -120,7 +143,7 @@ class SORF(Projection):
         return _chain_cost(3, n_out, n_in)
 
     def _sample(self, law: Law, n_out: int, n_in: int, rng: Stream) -> HadamardChain:
-        d = padded(n_in)
+        d = padded_length(n_in)
         blocks = -(-n_out // d)
         signs = rng.child("signs").signs(blocks, 3, d)
         radii = law.radii(n_out, d, rng.child("radii"))  # type: ignore[attr-defined]
@@ -128,21 +151,28 @@ class SORF(Projection):
             n_in=n_in,
             orders=np.tile(np.arange(d, dtype=np.int32), (3, 1, 1)),
             factors=np.ascontiguousarray(signs.transpose(1, 0, 2)),
-            # H has rows of length √d, so the product of three has √d³
+            # Rows of H have length √d, so rows of the product of three have √d³.
             scale=radii * d**-1.5,
         )
 
 
 class Fastfood(Projection):
-    """V = S H G Π H B: a Gaussian-like matrix from two Hadamard transforms.
+    """V = S H G Π H B: an approximately Gaussian matrix from two Hadamard transforms.
 
-    B random signs, Π a permutation, G normal, H the ±1 Hadamard matrix, and S such that
-    the rows have exactly the lengths that the law draws. Blocks of d' rows, d' the next
-    power of two (at least 16). Rows of a block are correlated, so its kernel error is
-    above that of independent rows; SORF is better at about the same cost.
+    B is a diagonal matrix of random signs, Π a permutation, G a diagonal matrix of
+    normal numbers, H the ±1 Hadamard matrix, and S scales the rows to lengths drawn
+    from the law. V consists of blocks of d' rows, where d' is the next power of two (at
+    least 16). The rows of a block are correlated, so the kernel error is larger than
+    that of independent rows. SORF has less error at about the same cost.
 
-    Time O(n m log d'), memory O(m + d'). Needs a mixture of normals, as
-    all isotropic laws are but the spherical. A map of m rows is a prefix of one of 2m.
+    Time is O(n m log d'), memory O(m + d'). The law must be a mixture of normals, as
+    all isotropic laws except the spherical law are. The first m rows of a map with 2m
+    rows are those of a map with m rows.
+
+    See Also
+    --------
+    SORF : The same cost, and less error.
+    bochner.methods.fastfood : Random features with this projection.
 
     References
     ----------
@@ -157,7 +187,7 @@ class Fastfood(Projection):
     (2, 8)
     """
 
-    # isotropic in the padded dimension too, that is, a mixture of normals
+    # The law must be isotropic in the padded dimension too: a mixture of normals.
     needs: ClassVar = ("radii", "multipliers")
 
     def cost(
@@ -170,14 +200,14 @@ class Fastfood(Projection):
         return _chain_cost(2, n_out, n_in)
 
     def _sample(self, law: Law, n_out: int, n_in: int, rng: Stream) -> HadamardChain:
-        d = padded(n_in)
+        d = padded_length(n_in)
         blocks = -(-n_out // d)
         B = rng.child("signs").signs(blocks, d)
         G = rng.child("normal").normal(blocks, d)
         order = np.argsort(rng.child("order").words(blocks, d), axis=1, kind="stable")
         radii = law.radii(n_out, d, rng.child("radii"))  # type: ignore[attr-defined]
         identity = np.broadcast_to(np.arange(d), (blocks, d))
-        # rows of H G Π H B have length √d ‖g‖ in their block
+        # Rows of H G Π H B have the length √d ‖g‖, with g the diagonal of their G.
         length = np.sqrt(d) * np.linalg.norm(G, axis=1).repeat(d)[:n_out]
         return HadamardChain(
             n_in=n_in,
@@ -189,18 +219,22 @@ class Fastfood(Projection):
 
 @dataclass(frozen=True, eq=False)
 class HadamardChain(BlockMap):
-    """Blocks of rows diag(scale) · H F_K Π_K · … · H F_1 Π_1 · Pad, fused.
+    """Blocks of rows diag(scale) · H F_K Π_K · … · H F_1 Π_1 · Pad, in fused loops.
 
-    Eight rows of data at a time, transposed, so that every butterfly is a vector
-    operation (`_fwht.py`). `algebra()` is the same map as a product of plain ones.
+    The compiled loops (`_fwht.py`) transpose eight rows of data at a time, so that
+    every butterfly is a vector operation. `algebra()` returns the same map as a product
+    of simple maps.
 
     Parameters
     ----------
     n_in : int
+        Number of features.
     orders : int32 array of shape (K, blocks, d), or (K, 1, d)
-        The latter where all blocks have the same.
+        Permutations Π; the second shape if all blocks have the same permutations.
     factors : array of shape (K, blocks, d)
+        Diagonals F.
     scale : array of shape (n_out,)
+        Factors of the output rows.
     """
 
     n_in: int
@@ -238,13 +272,13 @@ class HadamardChain(BlockMap):
         n_steps, n_blocks, d = self.factors.shape
         a, b = balanced_factors(d)
         T = Pad((d, self.n_in)).forward(ops, X)
-        if _moves(self.orders[0]):
+        if _is_permuted(self.orders[0]):
             orders = np.broadcast_to(self.orders[0], (n_blocks, d))
             T = ops.reshape(ops.take(T, orders.ravel()), 0, n_blocks, a, b)
         else:
             T = ops.reshape(T, 0, 1, a, b)
         for k in range(n_steps):
-            if k > 0 and _moves(self.orders[k]):
+            if k > 0 and _is_permuted(self.orders[k]):
                 order = self.orders[k] + d * np.arange(n_blocks)[:, None]
                 T = ops.take(ops.reshape(T, 0, n_blocks * d), order.ravel())
                 T = ops.reshape(T, 0, n_blocks, a, b)
@@ -267,23 +301,23 @@ class HadamardChain(BlockMap):
         return replace(self, scale=self.scale * factors.astype(self.dtype))
 
     def scale_columns(self, factors: np.ndarray) -> HadamardChain:
-        wide = np.ones(self.factors.shape[2], dtype=self.dtype)
-        wide[: self.n_in] = factors
+        padded = np.ones(self.factors.shape[2], dtype=self.dtype)
+        padded[: self.n_in] = factors
         scaled = self.factors.copy()
-        scaled[0] *= wide[self.orders[0]]
+        scaled[0] *= padded[self.orders[0]]
         return replace(self, factors=scaled)
 
     def blocks(self, needed: np.ndarray) -> HadamardChain:
-        shared = self.orders.shape[1] == 1
+        is_shared = self.orders.shape[1] == 1
         return replace(
             self,
-            orders=self.orders if shared else self.orders[:, needed],
+            orders=self.orders if is_shared else self.orders[:, needed],
             factors=self.factors[:, needed],
             scale=self.scale[self.rows_in(needed)],
         )
 
     def algebra(self) -> LinearMap:
-        """The same map as a product of plain ones, block by block."""
+        """Return the same map as a stack of products of simple maps, one per block."""
         d = self.factors.shape[2]
         blocks = []
         for block, start in enumerate(range(0, self.scale.size, d)):
@@ -302,7 +336,7 @@ class HadamardChain(BlockMap):
 
 @dataclass(frozen=True, eq=False)
 class Hadamard(Structural):
-    """H, the symmetric ±1 matrix of order d = 2^p: n d log2(d) additions."""
+    """H, the symmetric ±1 Hadamard matrix of order d = 2^p; n d log2(d) additions."""
 
     d: int
     dtype: np.dtype = FLOAT64
@@ -326,7 +360,8 @@ class Hadamard(Structural):
         return self.apply(Z)
 
 
-def _moves(orders: np.ndarray) -> bool:
+def _is_permuted(orders: np.ndarray) -> bool:
+    """Whether any permutation in `orders` differs from the identity."""
     return bool((orders != np.arange(orders.shape[-1])).any())
 
 
@@ -336,13 +371,13 @@ def _transform(ops: Ops, T: Tensor, a: int, b: int) -> Tensor:
     return ops.matmul(hadamard(a).astype(np.float64), T)
 
 
-def padded(d: int) -> int:
-    """The power of two, at least SMALLEST, that d coordinates are padded to."""
-    return max(SMALLEST, 1 << (d - 1).bit_length())
+def padded_length(d: int) -> int:
+    """The power of two, at least MIN_LENGTH, that d coordinates are padded to."""
+    return max(MIN_LENGTH, 1 << (d - 1).bit_length())
 
 
 def _chain_cost(n_transforms: int, n_out: int, n_in: int) -> Cost:
-    """Butterflies of whole blocks; their factors, places and scales."""
-    d = padded(n_in)
+    """Butterflies of complete blocks; factors, permutations and scales are stored."""
+    d = padded_length(n_in)
     n_rows = -(-n_out // d) * d
     return Cost(n_transforms * n_rows * np.log2(d), 4 * n_rows)

@@ -1,4 +1,4 @@
-"""Orthogonal rows: blocks of random rotations times radii, and orthonormal rows."""
+"""Orthogonal projections: random rotations times radii, and orthonormal rows."""
 
 from __future__ import annotations
 
@@ -11,19 +11,24 @@ from .._core.random import Stream
 from .._core.validation import check_option
 from ..kernels.laws import Law
 from .algebra import Matrix
-from .base import LinearMap, Projection, linear_only
+from .base import LinearMap, Projection, linear_only_error
 
 
 class Orthogonal(Projection):
-    """W = S Q: rows of Haar-random rotations with lengths S drawn from the law.
+    """W = S Q: rows of Haar-random rotations Q with lengths S drawn from the law.
 
-    Blocks of d mutually orthogonal rows. Each row has exactly the law's distribution,
-    so the kernel estimate is unbiased, and its variance is below that of independent
-    rows: for the Gaussian and m = d by a factor from 3/(d + 2) for close pairs to 1 for
-    far.
+    The map consists of blocks of d mutually orthogonal rows. Each row has exactly the
+    distribution of the law, so the kernel estimate is unbiased. Its variance is less
+    than that of independent rows: for the Gaussian kernel and m = d, by a factor
+    between 3/(d + 2) for close pairs and 1 for distant pairs.
 
-    Sampling O(m d²), applying O(n m d) time (BLAS), memory O(m d). Needs an isotropic
-    law. A map of m rows is a prefix of one of 2m.
+    Sampling takes O(m d²) time, applying O(n m d) time (BLAS), and the matrix O(m d)
+    memory. The law must be isotropic. The first m rows of a map with 2m rows are those
+    of a map with m rows.
+
+    See Also
+    --------
+    SORF : A structured approximation with O(m log d) time per row.
 
     References
     ----------
@@ -50,15 +55,16 @@ class Orthogonal(Projection):
 
 
 def haar_columns(d: int, k: int, rng: Stream) -> np.ndarray:
-    """k ≤ d orthonormal columns of a uniformly random rotation, (d, k); O(d k²).
+    """Draw k ≤ d orthonormal columns of a uniformly random rotation, (d, k); O(d k²).
 
-    QR of a normal matrix is uniform once the signs of R's diagonal are made positive.
+    Q of the QR decomposition of a normal matrix is uniform if the diagonal of R is
+    positive.
     """
     return orthonormal(rng.normal(k, d).T)
 
 
 def orthonormal(A: np.ndarray) -> np.ndarray:
-    """The Gram-Schmidt basis of A's columns, by a thin QR with a positive diagonal."""
+    """Return the Gram-Schmidt basis of the columns of A, by a thin QR decomposition."""
     Q, R = qr(A, mode="economic", overwrite_a=True, check_finite=False)
     return Q * np.where(np.diag(R) < 0, -1.0, 1.0)
 
@@ -69,16 +75,26 @@ ENSEMBLES = ("gaussian", "sign")
 class Orthoprojector(Projection):
     """P = √(d/p) · orthonormal rows, from i.i.d. normal or ±1 rows by a thin QR.
 
-    E‖P u‖² = ‖u‖², and the squared length of a projected vector varies by
-    √(2/p · (1 − p/d)), less than without orthonormal rows. Linear only: used by
-    `RandomProjection`. At most d rows.
+    E‖P u‖² = ‖u‖², and ‖P u‖²/‖u‖² has the standard deviation √(2/p · (1 − p/d)), which
+    is less than without orthonormal rows. The projection has at most d rows. It is
+    linear only, for `RandomProjection`.
 
     Sampling O(d p²), applying O(n p d), memory O(p d).
 
     Parameters
     ----------
-    ensemble : "gaussian" or "sign"
-        Rows before orthonormalisation.
+    ensemble : {"gaussian", "sign"}, default "gaussian"
+        Distribution of the entries before orthonormalisation: N(0, 1), or ±1 with equal
+        probability.
+
+    Raises
+    ------
+    ValueError
+        When more rows than features are sampled.
+
+    See Also
+    --------
+    Compressive : Random features of the measurements P x.
 
     References
     ----------
@@ -99,7 +115,7 @@ class Orthoprojector(Projection):
         self.ensemble = ensemble
 
     def sample(self, law: Law, n_out: int, n_in: int, rng: Stream) -> LinearMap:
-        raise linear_only(self)
+        raise linear_only_error(self)
 
     def _sample_isometry(self, n_out: int, n_in: int, rng: Stream) -> Matrix:
         check_option("Orthoprojector", "ensemble", self.ensemble, ENSEMBLES)
@@ -110,7 +126,7 @@ class Orthoprojector(Projection):
             )
         draw: Any = rng.normal if self.ensemble == "gaussian" else rng.signs
         columns = orthonormal(draw(n_out, n_in).T)
-        # Few ±1 rows may depend on each other, and QR then favours the first features:
-        # shuffled, every feature is treated alike.
+        # A few ±1 rows may be linearly dependent, and QR then favours the first
+        # features. Shuffling treats all features alike.
         shuffled = columns[rng.child("order").permutation(n_in)]
         return Matrix(shuffled * np.sqrt(n_in / n_out))

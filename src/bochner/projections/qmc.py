@@ -1,8 +1,8 @@
-"""Quasi-Monte-Carlo: frequencies from low-discrepancy points."""
+"""Quasi-Monte-Carlo projections: frequencies from low-discrepancy points."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from .base import Projection
 
 SEQUENCES = ("halton", "sobol")
 MARGIN = 2.0**-53
-"""Points are kept this far from 0 and 1, where quantiles are infinite."""
+"""Smallest distance of points from 0 and 1, where quantiles are infinite."""
 
 
 SOBOL_NUMBERS = 1 << 8
@@ -35,18 +35,24 @@ def _halton_numbers(d: int) -> float:
 class QMC(Projection):
     """Frequencies ω_t = F⁻¹(u_t) of a scrambled low-discrepancy sequence u_t.
 
-    Covers the law more evenly than independent draws. The gain is large in few
-    dimensions and fades as they grow; Sobol points keep more of it than Halton's. Takes
-    every law (a scale mixture takes one more coordinate).
+    The points cover the law more evenly than independent draws. The error is much
+    smaller in few dimensions, and the gain decreases with the dimension; Sobol points
+    keep more of the gain than Halton points. Every law can be used; a scale mixture
+    needs one additional coordinate.
 
-    Sampling O(m d log m), applying O(n m d) time (BLAS), memory O(m d). A map of m rows
-    is a prefix of one of 2m.
+    Sampling takes O(m d log m) time, applying O(n m d) time (BLAS), and the matrix
+    O(m d) memory. The first m rows of a map with 2m rows are those of a map with m
+    rows.
 
     Parameters
     ----------
-    sequence : "halton" or "sobol"
-        Both scrambled by SciPy, from this stream's bits through NumPy's `Generator`.
-        Sobol points have at most 21,201 coordinates.
+    sequence : {"halton", "sobol"}, default "halton"
+        The sequence, scrambled by SciPy with random bits of the stream. Sobol points
+        have at most 21,201 coordinates.
+
+    See Also
+    --------
+    Dense : Independent frequencies.
 
     References
     ----------
@@ -69,9 +75,9 @@ class QMC(Projection):
 
     def for_units(self, n_maps: int) -> QMC:
         raise ValueError(
-            "QMC: points of low-discrepancy sequences depend on each other, so the "
-            "largest of several is not that of independent ones, however many units "
-            "there are; use projection='dense' or 'sorf'."
+            "QMC: points of low-discrepancy sequences depend on each other, so "
+            "features of several projections would be biased for any number of "
+            "components; use projection='dense' or 'sorf'."
         )
 
     def drawing_numbers(self, n_out: int, n_in: int, law: Law | None = None) -> float:
@@ -90,16 +96,16 @@ class QMC(Projection):
         return Matrix(np.ascontiguousarray(law.ppf(U, n_in).T))
 
     def _points(self, n: int, d: int, rng: Stream) -> np.ndarray:
+        """Return n points of the sequence in [0, 1]^d."""
         # Imported on use: scipy.stats would add to the time of `import bochner`.
         from scipy.stats import qmc
 
-        engine: Any
         if self.sequence == "halton":
             return qmc.Halton(d, rng=rng.generator()).random(n)
         if d > qmc.Sobol.MAXDIM:
             raise ValueError(
                 f"QMC: Sobol points have at most {qmc.Sobol.MAXDIM} coordinates, and "
-                f"this law asks for {d}; use QMC('halton') or projection='sorf'."
+                f"this law needs {d}; use QMC('halton') or projection='sorf'."
             )
-        engine = qmc.Sobol(d, rng=rng.generator())
-        return engine.random_base2((n - 1).bit_length())[:n]
+        points = qmc.Sobol(d, rng=rng.generator())
+        return points.random_base2((n - 1).bit_length())[:n]

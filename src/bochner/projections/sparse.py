@@ -19,28 +19,36 @@ from ._product import (
     dense_times_rows,
     dense_times_single,
 )
-from .base import Cost, LinearMap, Projection, checked_output, linear_only
+from .base import Cost, LinearMap, Projection, checked_output, linear_only_error
 
 CACHED_COLUMNS = 1 << 13
-"""Up to here, eight rows of data in lanes stay in the second-level cache."""
+"""Largest number of columns of which eight rows stay in the second-level cache."""
 
 DENSE_SPEED = 8
-"""`forward` gathers entries where a row of W has at most one in this many. In
-onnxruntime that is 1.6 times (float64: 3.4 times) slower at the limit than the matrix
-written out, and faster from 16 (64) on; the file is smaller."""
+"""`forward` gathers the entries of W if at most one entry in this many is stored, and
+otherwise multiplies by the dense matrix. In onnxruntime, gathering takes 1.6 times as
+long as the dense product at this limit (3.4 times in float64), and less time from 16
+(64 in float64) on. The exported file is smaller in any case."""
 
 
 @dataclass(frozen=True, eq=False)
 class SparseMatrix(LinearMap):
-    """W with few non-zeros, kept by outputs (W) and by inputs (Wᵀ), both CSR.
+    """A sparse matrix W, stored by outputs (W) and by inputs (Wᵀ), both CSR.
 
-    Dense rows: n·nnz(W) multiply-adds, by outputs where the data is narrow, by inputs
-    where it is wide, so that it is read once, in order. CSR rows: one step per pair of
-    non-zeros that meet.
+    Dense rows take n·nnz(W) multiply-adds. Narrow data is processed by outputs, wide
+    data by inputs, so that wide data is read once and in order. CSR rows take one step
+    per pair of an entry of X and an entry of W in the same column.
+
+    Parameters
+    ----------
+    by_output : CSR matrix of shape (n_out, n_in)
+        W.
+    by_input : CSR matrix of shape (n_in, n_out)
+        Wᵀ.
     """
 
-    by_output: sparse.csr_matrix  # (n_out, n_in)
-    by_input: sparse.csr_matrix  # (n_in, n_out)
+    by_output: sparse.csr_matrix
+    by_input: sparse.csr_matrix
 
     @property
     def shape(self) -> tuple[int, int]:  # type: ignore[override]
@@ -53,13 +61,13 @@ class SparseMatrix(LinearMap):
     def apply(self, X: Any, out: np.ndarray | None = None) -> np.ndarray:
         out = checked_output(X, self, out)
         if sparse.issparse(X):
-            csr_times_csr(*_parts(X), *_parts(self.by_input), out)
+            csr_times_csr(*_csr_arrays(X), *_csr_arrays(self.by_input), out)
             return out
         X = read_only(np.ascontiguousarray(X))
         if self.shape[1] <= max(self.shape[0], CACHED_COLUMNS):
-            dense_times_rows(X, *_parts(self.by_output), out)
+            dense_times_rows(X, *_csr_arrays(self.by_output), out)
         else:
-            dense_times_columns(X, *_parts(self.by_input), out)
+            dense_times_columns(X, *_csr_arrays(self.by_input), out)
         return out
 
     def forward(self, ops: Ops, X: Tensor) -> Tensor:
@@ -90,14 +98,17 @@ class SparseMatrix(LinearMap):
 class SingleEntry(LinearMap):
     """W with at most one non-zero per input: feature j adds values_j x_j to one output.
 
-    Dense rows: n·n_in multiply-adds, X read once and in order. CSR rows: nnz.
+    Dense rows take n·n_in multiply-adds, and X is read once and in order. CSR rows take
+    nnz multiply-adds.
 
     Parameters
     ----------
     outputs : int32 array of shape (n_in,)
+        Index of the output of every feature.
     values : array of shape (n_in,)
-        Zero where an input feeds no output.
+        Entries of W; 0 for a feature without an output.
     n_out : int
+        Number of outputs.
     """
 
     outputs: np.ndarray
@@ -114,11 +125,11 @@ class SingleEntry(LinearMap):
 
     def apply(self, X: Any, out: np.ndarray | None = None) -> np.ndarray:
         out = checked_output(X, self, out)
-        table = read_only(self.values), read_only(self.outputs)
+        entries = read_only(self.values), read_only(self.outputs)
         if sparse.issparse(X):
-            csr_times_single(*_parts(X), *table, out)
+            csr_times_single(*_csr_arrays(X), *entries, out)
         else:
-            dense_times_single(read_only(np.ascontiguousarray(X)), *table, out)
+            dense_times_single(read_only(np.ascontiguousarray(X)), *entries, out)
         return out
 
     def forward(self, ops: Ops, X: Tensor) -> Tensor:
@@ -141,12 +152,13 @@ class SingleEntry(LinearMap):
         return sparse_matrix(self._matrix()[kept])
 
     def _matrix(self) -> sparse.csr_matrix:
+        """Return W, (n_out, n_in)."""
         parts = (self.values, (self.outputs, np.arange(self.outputs.size)))
         return sparse.csr_matrix(parts, shape=self.shape)
 
 
 def sparse_matrix(W: Any) -> SparseMatrix | SingleEntry:
-    """The map of a SciPy sparse matrix W, (n_out, n_in), in the form that suits it."""
+    """Return a sparse matrix W, (n_out, n_in), as the faster of the two maps above."""
     W = sparse.csr_matrix(W)
     W.sort_indices()  # products of matrices leave rows in any order
     by_input = sparse.csr_matrix(W.T)
@@ -160,10 +172,10 @@ def sparse_matrix(W: Any) -> SparseMatrix | SingleEntry:
 
 
 def _gathered_product(ops: Ops, X: Tensor, W: Any) -> Tensor:
-    """X Wᵀ for a sparse W, whose rows are filled up with zeros to one length.
+    """Return X Wᵀ for a sparse W whose rows are padded with zeros to equal length.
 
-    It takes some rows of W at a time, so that the gathered entries are never more than
-    those of X and stay in the cache.
+    Some rows of W are processed at a time. The gathered array is then not larger than
+    X, and stays in the cache.
     """
     W = sparse.csr_matrix(W)
     n_out, n_in = W.shape
@@ -171,37 +183,44 @@ def _gathered_product(ops: Ops, X: Tensor, W: Any) -> Tensor:
     width = max(1, int(lengths.max(initial=0)))
     if width * DENSE_SPEED > n_in:
         return ops.matmul(X, W.toarray().T)
-    filled = np.arange(width) < lengths[:, None]
-    places = np.zeros((n_out, width), dtype=np.int64)
+    is_stored = np.arange(width) < lengths[:, None]
+    indices = np.zeros((n_out, width), dtype=np.int64)
     values = np.zeros((n_out, 1, width), dtype=W.dtype)
-    places[filled], values[:, 0][filled] = W.indices, W.data
-    # columns of X are rows of Xᵀ: whole runs of memory are gathered
+    indices[is_stored], values[:, 0][is_stored] = W.indices, W.data
+    # Columns of X are rows of Xᵀ, so that contiguous memory is gathered.
     columns = ops.transpose(X)
     parts, step = [], n_in // width
     for start in range(0, n_out, step):
         rows = slice(start, start + step)
-        part = ops.take(columns, places[rows].ravel(), axis=0)
-        part = ops.reshape(part, len(places[rows]), width, -1)
+        part = ops.take(columns, indices[rows].ravel(), axis=0)
+        part = ops.reshape(part, len(indices[rows]), width, -1)
         parts.append(ops.matmul(values[rows], part))
     sums = ops.concat(parts, axis=0) if len(parts) > 1 else parts[0]
     return ops.transpose(ops.reshape(sums, n_out, -1))
 
 
-def _parts(W: sparse.csr_matrix) -> tuple[np.ndarray, ...]:
+def _csr_arrays(W: sparse.csr_matrix) -> tuple[np.ndarray, ...]:
+    """Return read-only views of the data, indices and indptr of a CSR matrix."""
     return tuple(map(read_only, (W.data, W.indices, W.indptr)))
 
 
 class Sparse(Projection):
-    """Very sparse ±√(s/p) entries, non-zero with probability 1/s, s = √d by default.
+    """W with p rows of entries ±√(s/p), each non-zero with probability 1/s.
 
-    E‖W u‖² = ‖u‖². Linear only: used by `RandomProjection`.
+    E‖W u‖² = ‖u‖². The projection is linear only, for `RandomProjection`.
 
-    Sampling and memory O(p d/s), applying O(n p d/s), for CSR rows O(nnz p/s).
+    Sampling takes O(p d/s) time, applying O(n p d/s) time, or O(nnz p/s) for CSR rows.
+    Memory is O(p d/s).
 
     Parameters
     ----------
-    density : "auto" or float
-        1/s, in (0, 1]; "auto" is 1/√d.
+    density : float or "auto", default "auto"
+        1/s, in (0, 1]. "auto" is 1/√d.
+
+    See Also
+    --------
+    bochner.RandomProjection : The transformer that uses this projection.
+    BlockDiagonal : Another sparse projection, which reads every feature once per pass.
 
     References
     ----------
@@ -217,7 +236,7 @@ class Sparse(Projection):
 
     is_linear: ClassVar = True
 
-    def __init__(self, density: Any = "auto") -> None:
+    def __init__(self, density: float | str = "auto") -> None:
         self.density = density
 
     def cost(
@@ -229,10 +248,10 @@ class Sparse(Projection):
     ) -> Cost:
         density = self._density(n_in)
         flops = 2 * density * n_out * (n_in if filled is None else filled)
-        return Cost(flops, 2 * density * n_out * n_in)  # values and their places
+        return Cost(flops, 2 * density * n_out * n_in)  # values and indices
 
     def sample(self, law: Law, n_out: int, n_in: int, rng: Stream) -> LinearMap:
-        raise linear_only(self)
+        raise linear_only_error(self)
 
     def _sample_isometry(self, n_out: int, n_in: int, rng: Stream) -> LinearMap:
         density = self._density(n_in)
@@ -248,24 +267,27 @@ class Sparse(Projection):
             return n_in**-0.5
         density = check_positive("Sparse", "density", self.density, " or 'auto'")
         if density > 1:
-            raise ValueError(f"Sparse: density must be at most 1; got {density}.")
+            raise ValueError(
+                f"Sparse: density must be at most 1; got {density}. Use density=1 or "
+                "projection='dense' for a matrix without zeros."
+            )
         return density
 
 
 def _bernoulli(n: int, p: float, rng: Stream) -> np.ndarray:
-    """Numbers below n, each taken with probability p, in order; O(n p).
+    """Draw a subset of range(n) that contains each number with probability p; O(n p).
 
-    The gaps between them are geometric; they are drawn in one stream until past n, so a
-    smaller n is a prefix.
+    The gaps between the sorted numbers are geometric. They are drawn from one stream
+    until the numbers exceed n, so the subset for a smaller n is a prefix.
     """
     if p == 1:
         return np.arange(n)
-    batch = 1 << 16
-    found, last = [], -1
+    batch_size = 1 << 16
+    batches, last = [], -1
     while last < n:
-        gaps = 1 + np.floor(np.log(rng.uniform(batch)) / np.log1p(-p))
-        gaps = np.minimum(gaps, n + 1)  # past the end is past the end
-        places = last + np.cumsum(gaps.astype(np.int64))
-        found.append(places[places < n])
-        last = int(places[-1])
-    return np.concatenate(found)
+        gaps = 1 + np.floor(np.log(rng.uniform(batch_size)) / np.log1p(-p))
+        gaps = np.minimum(gaps, n + 1)  # larger gaps would overflow the sum
+        numbers = last + np.cumsum(gaps.astype(np.int64))
+        batches.append(numbers[numbers < n])
+        last = int(numbers[-1])
+    return np.concatenate(batches)

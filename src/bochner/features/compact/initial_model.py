@@ -16,7 +16,7 @@ from ...kernels.laws import Law
 from ...nonlinearities.base import Nonlinearity
 from ...nonlinearities.cosine import Cos, CosSin, SampledCos, SampledCosSin
 from ...projections import PROJECTIONS
-from ...projections.base import LinearMap, Projection, check_serves
+from ...projections.base import LinearMap, Projection, check_projection
 from ...projections.circulant import Circulant
 from ...projections.dense import Dense
 from ..feature_map import FeatureMap
@@ -208,7 +208,7 @@ class Recipe:
         """The random map of a kernel for the rows X."""
         m = self.nonlinearity.n_projections(self.n_components)
         law, d = kernel.spectral_law(), X.shape[1]
-        self._check_serves(kernel, law)
+        self._check_projection(kernel, law)
         if self.projection.input_factors(X) is not None:
             raise ValueError(
                 f"{OWNER}: start={self.projection!r} scales features by what it sees "
@@ -227,13 +227,15 @@ class Recipe:
             self._center(X).astype(X.dtype),
         )
 
-    def _check_serves(self, kernel: Kernel, law: Law) -> None:
+    def _check_projection(self, kernel: Kernel, law: Law) -> None:
         """Refuse a start that cannot draw frequencies of the kernel."""
         name, known = "start", PROJECTIONS
         if self.structure != "dense":
             name, known = "projection", {k: kind for k, (kind, _) in STRUCTURES.items()}
         asked = f"{name}={self.projection!r}"
-        check_serves(OWNER, asked, self.projection, f"kernel={kernel!r}", law, known)
+        check_projection(
+            OWNER, asked, self.projection, f"kernel={kernel!r}", law, known
+        )
 
     def _center(self, X: Any) -> np.ndarray:
         """The middle of X, (d,); zero where features have nothing to take it up."""

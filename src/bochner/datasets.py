@@ -111,7 +111,25 @@ def _digits() -> tuple[np.ndarray, np.ndarray]:
 
 
 def read(path: Path) -> Bunch:
-    """The data set in an `.npz` file; without a split there, 80/20 with seed 0."""
+    """Read a data set from an `.npz` file.
+
+    Parameters
+    ----------
+    path : Path
+        A file with the arrays X and y, which are split 80/20 with seed 0, or with
+        X_train, y_train, X_test and y_test. A CSR matrix X has the arrays X_data,
+        X_indices, X_indptr and X_shape. An array `scale` multiplies the columns.
+
+    Returns
+    -------
+    Bunch
+        A dictionary with the attributes X_train, y_train, X_test and y_test.
+
+    Raises
+    ------
+    ValueError
+        If the file does not hold these arrays.
+    """
     arrays = WholeArrays(path)
     split_keys = ("X_train", "y_train", "X_test", "y_test")
     if all(_has(arrays, key) for key in split_keys):

@@ -1,4 +1,4 @@
-"""How good a feature map is, on the user's own rows."""
+"""Metrics of feature maps on the user's rows."""
 
 from .compare.metrics import equal_codes, kernel_error
 

@@ -1,4 +1,4 @@
-"""A comparison as one HTML file, which needs no network and no server."""
+"""The report of a comparison: one HTML file that needs no network and no server."""
 
 from .compare.report import check_installed, page, rendered, write
 

@@ -264,7 +264,7 @@ def test_state_of_another_size_than_the_fit_is_refused(tmp_path):
     path.unlink()
     interrupted(path, model)
     forged(path, wider)
-    with pytest.raises(ValueError, match="was fitted on 4 columns, and is given 3"):
+    with pytest.raises(ValueError, match="was fitted on 4 columns; X has 3"):
         model.fit(blocks(PARTS))
 
 

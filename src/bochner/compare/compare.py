@@ -58,7 +58,7 @@ def compare(
     loss: str = "squared",
     exact_rows: int = EXACT_ROWS,
     name: str = "data",
-    progress: Progress = lambda what, done, total: None,
+    progress: Progress = lambda name, done, total: None,
     random_state: int = 0,
 ) -> Comparison:
     """Fit every method at every size; measure score, time, memory and model size.

@@ -48,7 +48,7 @@ PROMOTED = 4
 
 FINALISTS = 3
 """Candidates that are fitted on all rows. Each is of another family, because few rows
-say little about methods that profit from many."""
+are a poor guide to methods that need many."""
 
 SCOUT = "nystroem"
 """The method that preselects bandwidths for all methods."""
@@ -126,7 +126,7 @@ class Search:
         Training rows in random order, and test rows for model selection.
     other_splits : list of Split
         Further random splits of the same rows. Scores on all rows are means over all
-        splits, because a few test rows say little.
+        splits, because scores on few test rows are noisy.
     target : Target
         Limits that the chosen model must keep.
     seed : int
@@ -142,7 +142,7 @@ class Search:
     other_splits: list[Split]
     target: Target
     seed: int
-    progress: Progress = lambda what, done, total: None
+    progress: Progress = lambda name, done, total: None
     on_trial: Callable[[Trial], None] = lambda trial: None
     trials: list[Trial] = field(default_factory=list)
     last_error: str = ""  # reason why the last failed contender could not be fitted
@@ -257,7 +257,7 @@ class Search:
         """The trial of a contender on the first n_rows rows; None if it fails.
 
         A trial on all rows has a fit for every split, any other trial has one fit. A
-        trial that was made before is returned again.
+        repeated trial is returned without a new fit.
         """
         n_all = self.split.X_train.shape[0]
         n_rows = min(n_rows, n_all)

@@ -65,7 +65,7 @@ def recommend(
     task: str | None = None,
     loss: str = "squared",
     name: str = "data",
-    progress: Progress = lambda what, done, total: None,
+    progress: Progress = lambda name, done, total: None,
     random_state: int = 0,
 ) -> Recommendation:
     """Search methods, sizes and bandwidths for the best model that meets a target.

@@ -76,7 +76,7 @@ def raw_features(transformer: Any, X: Any) -> RawFeatures:
     if width != X.shape[1]:  # compiled loops do not check the width
         raise ValueError(
             f"{type(transformer).__name__}: the map was fitted on {width} columns; X "
-            f"has {X.shape[1]}."
+            f"has {X.shape[1]}. Pass rows with the columns of the fit."
         )
     feature_map = getattr(transformer, "feature_map_", None)
     make = _checked_transform(transformer)

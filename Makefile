@@ -16,8 +16,12 @@ $(VENV)/.installed: pyproject.toml
 demo: $(VENV)/.installed  ## all methods on the built-in digits: a table and report.html
 	$(BIN)/bochner compare digits --report report.html
 
+# One process per core, each with one thread of BLAS: threads of several processes that
+# spin against each other take many times as long.
+PYTEST := python -m pytest -n auto --dist loadfile
+
 test: $(VENV)/.installed  ## the whole test suite
-	$(BIN)/python -m pytest
+	OPENBLAS_NUM_THREADS=1 $(BIN)/$(PYTEST)
 
 CASES ?= 2000
 fuzz: $(VENV)/.installed  ## odd rows, parameters, files and commands: CASES=100000
@@ -65,7 +69,7 @@ $(MINIMUM)/.installed: pyproject.toml
 	touch $@
 
 test-minimum: $(MINIMUM)/.installed
-	$(MINIMUM)/bin/python -m pytest tests
+	OPENBLAS_NUM_THREADS=1 $(MINIMUM)/bin/$(PYTEST) tests
 
 # Wheel and sdist install where there is no source tree, and work.
 dist: $(VENV)/.installed

@@ -84,6 +84,22 @@ def one_blas_thread() -> Iterator[None]:
             raise
 
 
+SMALL_OPERATIONS = 1e10
+"""Multiplications up to which a fit keeps BLAS on one thread. A second thread saves a
+fraction of a second there, and where other processes hold the cores, threads of BLAS
+that spin while they wait for each other take ten to fifty times as long."""
+
+
+@contextmanager
+def blas_threads_for(operations: float) -> Iterator[None]:
+    """BLAS uses one thread inside the `with` block if the work is small."""
+    if operations > SMALL_OPERATIONS:
+        yield
+        return
+    with one_blas_thread():
+        yield
+
+
 def _reset_blas_limit() -> None:
     """A child that was forked inside a step leaves what its parent has entered."""
     global _blas_limit

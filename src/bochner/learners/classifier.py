@@ -10,6 +10,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.ops import Ops, Tensor
+from .._core.parallel import one_blas_thread
 from .._core.progress import reporter
 from .._core.remote_rows import LazyRows, is_lazy, over_chunks
 from .._core.rollback import restores_on_error
@@ -54,6 +55,7 @@ from .preparation import (
     kept_map,
     lazy_source,
     missing_target,
+    on_few_threads,
     predicted,
     rng_of,
     seed,
@@ -182,6 +184,7 @@ class KernelClassifier(AccuracyMixin, BaseEstimator):
         self.random_state = random_state
 
     @restores_on_error
+    @on_few_threads
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Choose and fit the map, then learn the linear classifier.
 
@@ -348,7 +351,8 @@ class KernelClassifier(AccuracyMixin, BaseEstimator):
         rng, report = rng_of(self), reporter(self)
         rows, alpha = canonical(*first), None
         if is_automatic(self.features):
-            gamma, alpha = search_bandwidth(rows, len(self.classes_), report)
+            with one_blas_thread():  # its matrices are small, however many the rows
+                gamma, alpha = search_bandwidth(rows, len(self.classes_), report)
             size = default_size(self, rows.n_rows)
             transformer = default_map(size, gamma, seed(rng, "map"))
         else:

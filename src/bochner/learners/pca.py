@@ -41,6 +41,7 @@ from .preparation import (
     kept_map,
     lazy_source,
     moment_bytes,
+    on_few_threads,
     predicted,
     rng_of,
     seed,
@@ -144,6 +145,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.random_state = random_state
 
     @restores_on_error
+    @on_few_threads
     def fit(
         self,
         X: Any,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
 from .._core.memory import budget, machine_bytes, readable
+from .._core.parallel import blas_threads_for
 from .._core.progress import reporter, silent
 from .._core.random import Stream, as_stream
 from .._core.remote_rows import LazyRows, counted_places, is_lazy
@@ -259,6 +261,39 @@ def default_size(owner: Any, n: int) -> int:
     fitting = int((0.5 * total / FIXED_BYTES) ** 0.5)
     wanted = min(max(SIZE_FACTOR * int(n**0.5), SIZES[0]), SIZES[1])
     return max(1, min(wanted, fitting, n))
+
+
+def on_few_threads(fit: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorate a method `fit`: where the problem is small, BLAS has one thread.
+
+    A fit takes about n M² multiplications for n rows and M features. Rows of streams
+    and Dask collections are not counted: they are read because they are many.
+    """
+
+    @functools.wraps(fit)
+    def call(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
+        n = _about_rows(X)
+        with blas_threads_for(n * _about_columns(self, n) ** 2):
+            return fit(self, X, *args, **kwargs)
+
+    return call
+
+
+def _about_rows(X: Any) -> float:
+    """The number of rows in memory; infinite where it is unknown."""
+    if isinstance(X, list | tuple):
+        return len(X)
+    is_elsewhere = is_lazy(X) or isinstance(X, Blocks)
+    shape = None if is_elsewhere else getattr(X, "shape", None)
+    return shape[0] if shape else np.inf
+
+
+def _about_columns(owner: Any, n: float) -> float:
+    """The number of features, as far as it is known before the fit."""
+    if is_automatic(owner.features):
+        return min(max(SIZE_FACTOR * n**0.5, SIZES[0]), SIZES[1])
+    size = getattr(owner.features, "n_components", None)
+    return float(size) if isinstance(size, int | np.integer) else SIZES[1]
 
 
 def is_automatic(features: Any) -> bool:

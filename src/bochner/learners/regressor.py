@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator, MultiOutputMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.ops import Ops, Tensor
+from .._core.parallel import one_blas_thread
 from .._core.progress import reporter
 from .._core.remote_rows import LazyRows, is_lazy, over_chunks
 from .._core.rollback import restores_on_error
@@ -42,6 +43,7 @@ from .preparation import (
     kept_map,
     lazy_source,
     missing_target,
+    on_few_threads,
     predicted,
     rng_of,
     seed,
@@ -162,6 +164,7 @@ class KernelRegressor(MultiOutputMixin, R2Mixin, BaseEstimator):
         self.random_state = random_state
 
     @restores_on_error
+    @on_few_threads
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Choose and fit the map, then solve for the coefficients.
 
@@ -318,10 +321,11 @@ class KernelRegressor(MultiOutputMixin, R2Mixin, BaseEstimator):
         rng, report = rng_of(self), reporter(self)
         if is_automatic(self.features):
             rows = canonical(*first)
+            with one_blas_thread():  # its matrices are small, however many the rows
+                kernel = search_kernel(rows.X, rows.y, rows.weight, report)
+            size = default_size(self, rows.n_rows)
             transformer: Any = Nystroem(
-                default_size(self, rows.n_rows),
-                kernel=search_kernel(rows.X, rows.y, rows.weight, report),
-                random_state=seed(rng, "map"),
+                size, kernel=kernel, random_state=seed(rng, "map")
             )
         else:
             transformer = given_features(self, canonical(*first).n_rows, rng)

@@ -176,8 +176,9 @@ FORCING = {False: 0.3, True: 1e-9}
 """Share of the residual at which a direction is good enough: not exact, far from the
 end, unless the loss is quadratic."""
 
-DIRECT_OPERATIONS = 3e9
-"""n M² up to which a direction is solved for directly."""
+DIRECT_OPERATIONS = 2e9
+"""K n M² up to which the directions of K outputs are solved for directly: each output
+has a Hessian of its own, while conjugate gradients share their passes."""
 
 STUCK = 1e-4
 """Promised gain, relative, that cannot be rounding."""
@@ -310,16 +311,15 @@ class _Problem:
         self, G: np.ndarray, at: Derivative, precondition: Preconditioner
     ) -> tuple[np.ndarray, np.ndarray]:
         """D with H D ≈ −G, and the gain it promises."""
-        if self._is_small:
+        if self._is_small(G.shape[1]):
             D = self._solved(G, at)
         else:
             D = self._conjugate_gradients(G, at, precondition)
         return D, -0.5 * np.einsum("ij,ij->j", G, D)
 
-    @property
-    def _is_small(self) -> bool:
-        size = self._rows.n_rows * self._m
-        return self._loss.separable and size * self._m <= DIRECT_OPERATIONS
+    def _is_small(self, n_outputs: int) -> bool:
+        operations = n_outputs * self._rows.n_rows * self._m**2
+        return self._loss.separable and operations <= DIRECT_OPERATIONS
 
     def _solved(self, G: np.ndarray, at: Derivative) -> np.ndarray:
         """Column by column by Cholesky, O(K M² (n + M))."""

@@ -22,8 +22,9 @@ from bochner import CompactMap, datasets
 from bochner._core.parallel import one_blas_thread
 from bochner._core.random import Stream
 from bochner.features.compact.initial_model import Recipe
+from bochner.features.compact.optimizers import Adam
 from bochner.features.compact.targets import Classes
-from bochner.features.compact.training import Adam, TrainingRows
+from bochner.features.compact.training import TrainingRows
 from bochner.kernels.shift_invariant import Gaussian
 from bochner.nonlinearities.cosine import Cos
 from bochner.projections.circulant import Circulant

@@ -12,6 +12,8 @@ os.environ.setdefault("SCIPY_ARRAY_API", "1")
 import zoo
 from bochner import KernelClassifier, datasets, methods, save
 
+collect_ignore = ["fuzz_atheris.py"]  # atheris has no wheels for every Python
+
 
 @pytest.fixture
 def real_data():

@@ -285,6 +285,13 @@ class BlockDiagonalMoments(NamedTuple):
     See Also
     --------
     block_diagonal_moments : Computes the moments.
+
+    Examples
+    --------
+    >>> from bochner import theory
+    >>> moments = theory.block_diagonal_moments([1.0, 1.0], 2, gamma=0.5)
+    >>> moments.mean == moments.kernel  # one block of all features has no bias
+    True
     """
 
     kernel: float

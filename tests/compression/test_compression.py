@@ -1,4 +1,4 @@
-"""GIGA, Frank-Wolfe and JL: against naive vectors, on every map, with bad input."""
+"""GIGA, Frank-Wolfe and JL: naive implementations, every map, invalid input."""
 
 import warnings
 
@@ -27,11 +27,13 @@ from bochner import (
 )
 from bochner._core.random import Stream
 from bochner.compression import greedy, products
-from bochner.compression import greedy as problem
-from bochner.compression import greedy as refit
 from bochner.compression.frank_wolfe import FrankWolfe
 from bochner.compression.giga import GIGA
-from bochner.compression.greedy import Walk, non_negative
+from bochner.compression.greedy import (
+    SelectionState,
+    minimise_non_negative,
+    problem_of,
+)
 from checks import ALPHA, data
 
 GREEDY = [compression.GIGA, compression.FrankWolfe]
@@ -40,8 +42,8 @@ PROJECTIONS = ["dense", "orthogonal", "sorf", "fastfood", "qmc", "circulant"]
 N, D, CANDIDATES = 40, 6, 120
 
 
-def drawn(nonlinearity="cos", projection="dense", X=None, seed=0):
-    """All candidates, of the same seed as those behind a compression."""
+def all_candidates(nonlinearity="cos", projection="dense", X=None, seed=0):
+    """Features of all candidates, with the seed that `compressed` uses."""
     return RandomFeatures(
         CANDIDATES,
         gamma=0.2,
@@ -52,6 +54,7 @@ def drawn(nonlinearity="cos", projection="dense", X=None, seed=0):
 
 
 def compressed(spec, n=16, nonlinearity="cos", projection="dense", X=None, seed=0):
+    """n features that a compression keeps of the candidates."""
     features = RandomFeatures(
         n,
         gamma=0.2,
@@ -66,23 +69,23 @@ def compressed(spec, n=16, nonlinearity="cos", projection="dense", X=None, seed=
 @pytest.mark.parametrize("target", ["kernel", "features"])
 @pytest.mark.parametrize("nonlinearity", ["cos", "cos_sin"])
 @pytest.mark.parametrize("spec", GREEDY)
-def test_gram_form_is_the_naive_walk_step_by_step(spec, nonlinearity, target):
-    X, all_of_them = data(N, D), drawn(nonlinearity)
-    n_units = all_of_them.feature_map_.nonlinearity.n_units
-    R = reference.pair_functions(all_of_them.transform(X), n_units)
-    r = all_of_them.kernel_(X).ravel() if target == "kernel" else R.sum(axis=0)
-    few = spec(CANDIDATES, target=target, refit=False)
+def test_steps_equal_those_of_the_naive_algorithm(spec, nonlinearity, target):
+    X, candidates = data(N, D), all_candidates(nonlinearity)
+    n_units = candidates.feature_map_.nonlinearity.n_units
+    R = reference.pair_functions(candidates.transform(X), n_units)
+    r = candidates.kernel_(X).ravel() if target == "kernel" else R.sum(axis=0)
+    compression_spec = spec(CANDIDATES, target=target, refit=False)
     pairs = products.all_pairs(
-        all_of_them.feature_map_,
+        candidates.feature_map_,
         X,
         np.ones(N),
-        all_of_them.kernel_ if target == "kernel" else None,
+        candidates.kernel_ if target == "kernel" else None,
     )
-    nothing = np.empty(0, dtype=int), np.empty(0)
-    steps = few.steps(problem.problem_of(pairs), *nothing)
+    no_units = np.empty(0, dtype=int), np.empty(0)
+    steps = compression_spec.steps(problem_of(pairs), *no_units)
     w, count = np.zeros(n_units), 0
-    walk = zip(steps, NAIVE[spec.__name__](R, r, 25), strict=False)
-    for step, expected in walk:
+    naive_steps = NAIVE[spec.__name__](R, r, 25)
+    for step, expected in zip(steps, naive_steps, strict=False):
         w = step.shrink * w
         w[step.unit] += step.added
         assert_allclose(w, expected, atol=1e-9 * expected.max())
@@ -93,37 +96,37 @@ def test_gram_form_is_the_naive_walk_step_by_step(spec, nonlinearity, target):
 
 
 @pytest.mark.parametrize("spec", GREEDY)
-def test_sampled_pairs_are_the_naive_walk(spec):
-    X, all_of_them = data(N, D), drawn()
+def test_sampled_pairs_equal_the_naive_algorithm(spec):
+    X, candidates = data(N, D), all_candidates()
     i, j = greedy.distinct_pairs(N, 300, Stream(3))
     assert (i != j).all() and i.min() >= 0 and max(i.max(), j.max()) < N
-    Z = all_of_them.transform(X)
-    R, r = (Z[i] * Z[j]).T, all_of_them.kernel_(X)[i, j]
+    Z = candidates.transform(X)
+    R, r = (Z[i] * Z[j]).T, candidates.kernel_(X)[i, j]
     pairs = products.sampled_pairs(
-        all_of_them.feature_map_, X, (i, j), np.ones(300), all_of_them.kernel_
+        candidates.feature_map_, X, (i, j), np.ones(300), candidates.kernel_
     )
-    found = spec(CANDIDATES, refit=False).select(problem.problem_of(pairs), 12)
+    selection = spec(CANDIDATES, refit=False).select(problem_of(pairs), 12)
     steps = NAIVE[spec.__name__](R, r, 40)
     expected = next(w for w in steps if np.count_nonzero(w) == 12)
     w = np.zeros(CANDIDATES)
-    w[found.kept] = found.weights
+    w[selection.kept] = selection.weights
     assert_allclose(w, expected, atol=1e-9)
 
 
 @pytest.mark.parametrize("n_pairs", [None, 200])
 @pytest.mark.parametrize("spec", GREEDY)
-def test_products_on_demand_choose_the_same(monkeypatch, spec, n_pairs):
-    whole = compressed(spec(CANDIDATES, n_pairs=n_pairs))
-    monkeypatch.setattr(problem, "GRAM_BYTES", 0)
+def test_products_on_demand_select_the_same_units(monkeypatch, spec, n_pairs):
+    in_memory = compressed(spec(CANDIDATES, n_pairs=n_pairs))
+    monkeypatch.setattr(greedy, "GRAM_BYTES", 0)
     on_demand = compressed(spec(CANDIDATES, n_pairs=n_pairs))
-    assert_array_equal(whole.compression_.kept, on_demand.compression_.kept)
-    assert_allclose(whole.compression_.weights, on_demand.compression_.weights)
+    assert_array_equal(in_memory.compression_.kept, on_demand.compression_.kept)
+    assert_allclose(in_memory.compression_.weights, on_demand.compression_.weights)
 
 
-def test_blocks_of_products(monkeypatch):
-    X, all_of_them = data(N, D), drawn("cos_sin")
-    map_, kernel = all_of_them.feature_map_, all_of_them.kernel_
-    R = reference.pair_functions(all_of_them.transform(X), 60)
+def test_products_computed_in_blocks(monkeypatch):
+    X, candidates = data(N, D), all_candidates("cos_sin")
+    map_, kernel = candidates.feature_map_, candidates.kernel_
+    R = reference.pair_functions(candidates.transform(X), 60)
     monkeypatch.setattr(products, "GRAM_COLUMNS", 7)
     pairs = products.all_pairs(map_, X, np.ones(N), kernel)
     assert_allclose(products.gram(pairs), R @ R.T, atol=1e-12)
@@ -140,54 +143,58 @@ def test_blocks_of_products(monkeypatch):
 @pytest.mark.parametrize("refit", [True, False])
 @pytest.mark.parametrize("nonlinearity", ["cos", "cos_sin"])
 @pytest.mark.parametrize("spec", GREEDY)
-def test_the_error_it_tells_is_the_error_it_has(spec, nonlinearity, refit):
-    """All rows are sampled, so the reported error is that of the kernel itself."""
+def test_reported_error_is_the_kernel_error(spec, nonlinearity, refit):
+    """All rows are sampled, so the reported error is the error of the kernel."""
     X = data(N, D)
     features = compressed(spec(CANDIDATES, refit=refit), nonlinearity=nonlinearity)
-    found = features.compression_
-    assert found.error == pytest.approx(metrics.kernel_error(features, X), rel=1e-6)
-    assert (np.diff(found.errors) <= 1e-12).all()
-    assert found.error <= found.errors[-1] + 1e-12
-    assert (found.weights > 0).all() and (features.feature_map_.weights_ > 0).all()
+    selection = features.compression_
+    assert selection.error == pytest.approx(metrics.kernel_error(features, X), rel=1e-6)
+    assert (np.diff(selection.errors) <= 1e-12).all()
+    assert selection.error <= selection.errors[-1] + 1e-12
+    assert (selection.weights > 0).all() and (features.feature_map_.weights_ > 0).all()
     assert (
-        len(set(found.kept))
-        == len(found.kept)
+        len(set(selection.kept))
+        == len(selection.kept)
         == features.transform(X).shape[1] / (2 if nonlinearity == "cos_sin" else 1)
     )
 
 
 @pytest.mark.parametrize("spec", GREEDY)
 def test_refit_is_non_negative_least_squares(spec):
-    X, all_of_them = data(N, D), drawn()
-    R = reference.pair_functions(all_of_them.transform(X), CANDIDATES)
-    found = compressed(spec(CANDIDATES)).compression_
-    expected, _ = nnls(R[found.kept].T, all_of_them.kernel_(X).ravel())
-    assert_allclose(found.weights, expected, rtol=1e-6)
+    X, candidates = data(N, D), all_candidates()
+    R = reference.pair_functions(candidates.transform(X), CANDIDATES)
+    selection = compressed(spec(CANDIDATES)).compression_
+    expected, _ = nnls(R[selection.kept].T, candidates.kernel_(X).ravel())
+    assert_allclose(selection.weights, expected, rtol=1e-6)
 
 
 @pytest.mark.parametrize("n, d", [(60, 12), (200, 150)])
-def test_least_squares_where_bounds_hold(n, d):
+def test_least_squares_with_active_bounds(n, d):
     rng = np.random.default_rng(0)
     A = rng.normal(size=(n, d))
     b = A @ rng.normal(size=d)
     G, target = A.T @ A, A.T @ b
-    w = non_negative(G, target)
+    w = minimise_non_negative(G, target)
     assert (w >= 0).all() and (w == 0).sum() > d / 5
     assert_allclose(w, nnls(A, b)[0], atol=1e-8)
     slope = G @ w - target  # the optimality conditions
     assert slope.min() > -1e-8 * n and abs(slope @ w) < 1e-7 * n
 
 
-def test_least_squares_gives_up_nothing_when_exchanges_cycle(monkeypatch):
-    """With no patience at all it exchanges one at a time, and gets there."""
-    monkeypatch.setattr(refit, "PATIENCE", 0)
+def test_least_squares_converges_when_variables_are_exchanged_one_by_one(monkeypatch):
+    """With no patience the algorithm exchanges one variable at a time."""
+    monkeypatch.setattr(greedy, "REFIT_PATIENCE", 0)
     A = np.random.default_rng(1).normal(size=(40, 30))
     b = A @ np.random.default_rng(2).normal(size=30)
-    assert_allclose(non_negative(A.T @ A, A.T @ b), nnls(A, b)[0], atol=1e-8)
+    w = minimise_non_negative(A.T @ A, A.T @ b)
+    assert_allclose(w, nnls(A, b)[0], atol=1e-8)
 
 
-def test_dependent_features_are_refitted_too():
-    """One column of data: features soon depend on each other, and more cannot hurt."""
+def test_refit_with_linearly_dependent_features():
+    """On one column of data, features are soon linearly dependent.
+
+    More features must not increase the error.
+    """
     X = data(300, 1)
     errors = []
     for n in (10, 20, 30, 100):
@@ -196,59 +203,59 @@ def test_dependent_features_are_refitted_too():
             warnings.simplefilter("ignore")  # fewer may be kept
             errors.append(features.fit(X).compression_.error)
     assert errors[:3] == sorted(errors[:3], reverse=True)
-    assert errors[-1] < 0.002  # where 100 are too many for float64 to tell apart
+    assert errors[-1] < 0.002  # 100 features are dependent in float64
 
 
 def test_units_that_lose_their_weight_are_replaced():
-    """Three features, many units: the refit drops some, and others come in."""
-    X, few = data(N, 3), compression.GIGA(1000)
+    """With three columns and many units the refit drops units, which are replaced."""
+    X, giga = data(N, 3), compression.GIGA(1000)
     features = methods.giga(64, gamma=0.2, n_candidates=1000, random_state=0).fit(X)
     assert features.transform(X).shape == (N, 64)
     everything = methods.rff(1000, gamma=0.2, nonlinearity="cos", random_state=0)
     map_, kernel = everything.fit(X).feature_map_, features.kernel_
     pairs = products.all_pairs(map_, X, np.ones(N), kernel)
-    once = Walk(problem.problem_of(pairs), few.steps)
-    once.until(64)
-    once.refit()
-    assert len(once) < 64
+    state = SelectionState(problem_of(pairs), giga.steps)
+    state.extend(64)
+    state.refit()
+    assert len(state) < 64
 
 
 @pytest.mark.parametrize("nonlinearity", ["cos", "cos_sin"])
 @pytest.mark.parametrize("projection", [*PROJECTIONS, "block_diagonal", "compressive"])
 def test_kept_features_are_weighted_candidates(projection, nonlinearity):
-    """Whatever the structure: √w_u z_u of the candidates with the same seed."""
+    """For every structure, features are √w_u z_u of candidates with the same seed."""
     X = data(N, D)
     features = compressed(
         compression.GIGA(CANDIDATES), nonlinearity=nonlinearity, projection=projection
     )
-    everything = drawn(nonlinearity, projection).transform(X)
-    found, parts = features.compression_, 2 if nonlinearity == "cos_sin" else 1
-    Z = everything.reshape(N, parts, -1)[:, :, found.kept]
-    expected = (np.sqrt(found.weights) * Z).reshape(N, -1)
+    everything = all_candidates(nonlinearity, projection).transform(X)
+    selection, parts = features.compression_, 2 if nonlinearity == "cos_sin" else 1
+    Z = everything.reshape(N, parts, -1)[:, :, selection.kept]
+    expected = (np.sqrt(selection.weights) * Z).reshape(N, -1)
     assert_allclose(features.transform(X), expected, atol=1e-10)
     if nonlinearity == "cos_sin":  # one weight per frequency: the diagonal is constant
         assert np.ptp(np.diag(features.approximate_kernel(X))) < 1e-12
 
 
 def test_amplitudes_of_the_projection_are_kept():
-    """A bias correction multiplies candidates; what is kept of them has it too."""
+    """A bias correction multiplies the candidates, and so the kept features."""
     X = data(N, D)
     blocks = projections.BlockDiagonal(2, bias_correction="scalar")
     features = compressed(compression.GIGA(CANDIDATES), projection=blocks)
     assert features.projection_.amplitude != 1
-    found = features.compression_
-    Z = drawn(projection=blocks).transform(X)[:, found.kept]
-    assert_allclose(features.transform(X), np.sqrt(found.weights) * Z, atol=1e-12)
+    selection = features.compression_
+    Z = all_candidates(projection=blocks).transform(X)[:, selection.kept]
+    assert_allclose(features.transform(X), np.sqrt(selection.weights) * Z, atol=1e-12)
 
 
-def test_the_path_is_nested():
+def test_selections_without_refit_are_nested():
     few = compressed(compression.GIGA(CANDIDATES, refit=False), 8).compression_
     more = compressed(compression.GIGA(CANDIDATES, refit=False), 20).compression_
     assert_array_equal(more.kept[:8], few.kept)
     assert_allclose(more.errors[:8], few.errors)
 
 
-def test_single_precision_keeps_the_same():
+def test_float32_rows_select_the_same_units():
     X = data(N, D, np.float32)
     single = compressed(compression.GIGA(CANDIDATES), X=X)
     double = compressed(compression.GIGA(CANDIDATES), X=X.astype(np.float64))
@@ -259,10 +266,11 @@ def test_single_precision_keeps_the_same():
 
 @pytest.mark.parametrize("target", ["kernel", "features"])
 @pytest.mark.parametrize("spec", GREEDY)
-def test_weights_are_repetitions(spec, target):
+def test_weighted_rows_equal_repeated_rows(spec, target):
     X, weight = data(N, D), np.arange(N) % 3
-    few = spec(CANDIDATES, target=target)
-    features = RandomFeatures(16, gamma=0.2, compression=few, random_state=0)
+    features = RandomFeatures(
+        16, gamma=0.2, compression=spec(CANDIDATES, target=target), random_state=0
+    )
     weighted = features.fit(X, sample_weight=weight).compression_
     repeated = features.fit(np.repeat(X, weight, axis=0)).compression_
     assert_array_equal(weighted.kept, repeated.kept)
@@ -270,22 +278,23 @@ def test_weights_are_repetitions(spec, target):
 
 
 def test_weights_of_sampled_pairs():
-    """Rows of no weight take no part; a pair counts by the product of its weights."""
+    """Rows of weight zero are not used; the weight of a pair multiplies its product."""
     X, weight = data(N, D), np.repeat([1.0, 0.0], N // 2)
-    few = compression.GIGA(CANDIDATES, n_pairs=400)
-    features = RandomFeatures(8, gamma=0.2, compression=few, random_state=0)
-    one = features.fit(X, sample_weight=weight).compression_
-    other = features.fit(X[: N // 2]).compression_
-    assert_array_equal(one.kept, other.kept)
-    map_, kernel, places = drawn().feature_map_, kernels.Gaussian(0.2), np.arange(10)
-    places = places, places + 10
-    plain = products.sampled_pairs(map_, X, places, np.ones(10), kernel)
-    counted = products.sampled_pairs(map_, X, places, np.arange(10.0), kernel)
-    twice = np.repeat(np.arange(10), np.arange(10))
-    expected = products.sampled_pairs(map_, X, (twice, twice + 10), np.ones(45), kernel)
-    assert_allclose(counted.target, expected.target)
-    assert_allclose(products.gram(counted), products.gram(expected), atol=1e-12)
-    assert abs(counted.target - plain.target).max() > 0.1
+    giga = compression.GIGA(CANDIDATES, n_pairs=400)
+    features = RandomFeatures(8, gamma=0.2, compression=giga, random_state=0)
+    weighted = features.fit(X, sample_weight=weight).compression_
+    first_half = features.fit(X[: N // 2]).compression_
+    assert_array_equal(weighted.kept, first_half.kept)
+    map_, kernel = all_candidates().feature_map_, kernels.Gaussian(0.2)
+    places = np.arange(10), np.arange(10) + 10
+    unweighted = products.sampled_pairs(map_, X, places, np.ones(10), kernel)
+    weighted = products.sampled_pairs(map_, X, places, np.arange(10.0), kernel)
+    repeated = np.repeat(np.arange(10), np.arange(10))
+    places = repeated, repeated + 10
+    expected = products.sampled_pairs(map_, X, places, np.ones(45), kernel)
+    assert_allclose(weighted.target, expected.target)
+    assert_allclose(products.gram(weighted), products.gram(expected), atol=1e-12)
+    assert abs(weighted.target - unweighted.target).max() > 0.1
 
 
 def test_pairs_are_uniform_and_distinct():
@@ -299,14 +308,14 @@ def test_pairs_are_uniform_and_distinct():
 
 
 @pytest.mark.parametrize("spec", [*GREEDY, compression.JL])
-def test_csr_is_dense(spec):
+def test_csr_rows_give_the_features_of_dense_rows(spec):
     X = data(N, D)
     dense = compressed(spec(CANDIDATES))
     csr = compressed(spec(CANDIDATES), X=sparse.csr_matrix(X))
     assert_allclose(csr.transform(sparse.csr_matrix(X)), dense.transform(X), atol=1e-10)
 
 
-def test_lower_error_than_plain_and_mixed_features_of_the_same_size():
+def test_giga_has_a_lower_error_than_rff_jl_and_frank_wolfe():
     X = datasets.load("digits").X_train[:700]
     errors = {}
     for name in ("rff", "jl", "frank_wolfe", "giga"):
@@ -322,8 +331,8 @@ def test_lower_error_than_plain_and_mixed_features_of_the_same_size():
     assert np.mean(errors["giga"]) < np.mean(errors["frank_wolfe"])
 
 
-def test_sparse_projection_first():
-    """A million columns to 50, then GIGA, without a dense row of the data."""
+def test_compression_after_a_sparse_projection():
+    """A million sparse columns are projected to 50, then compressed by GIGA."""
     rng = np.random.default_rng(0)
     X = sparse.random(300, 1 << 20, density=2e-5, format="csr", rng=rng)
     pipeline = make_pipeline(
@@ -333,7 +342,7 @@ def test_sparse_projection_first():
     assert pipeline.fit_transform(X).shape == (300, 32)
 
 
-def test_names_grids_and_learners():
+def test_grid_search_names_and_learners():
     X, y = data(120, D), np.arange(120) % 2
     pipeline = make_pipeline(
         methods.giga(8, n_candidates=60, random_state=0), KernelClassifier(8)
@@ -358,8 +367,8 @@ def test_names_grids_and_learners():
         RandomFeatures(compression=compression.JL(40)),
     ]
 )
-@pytest.mark.filterwarnings("ignore:.*columns asked for")
-def test_scikit_learn(estimator, check):
+@pytest.mark.filterwarnings("ignore:.*kept . of n_components")
+def test_scikit_learn_conventions(estimator, check):
     check(estimator.set_params(n_components=4))
 
 
@@ -370,13 +379,15 @@ def test_jl_mixes_the_candidates(mixing):
     V = features.feature_map_.linear.to_dense()
     assert_array_equal(features.feature_map_.weights_, np.ones(24))
     assert V.shape == (24, CANDIDATES)
-    assert_allclose(features.transform(X), drawn().transform(X) @ V.T, atol=1e-10)
+    assert_allclose(
+        features.transform(X), all_candidates().transform(X) @ V.T, atol=1e-10
+    )
     single = features.transform(X.astype(np.float32))
     assert single.dtype == np.float32
     assert_allclose(single, features.transform(X), atol=1e-4)
 
 
-def test_compressions_of_measurements_split():
+def test_compressed_compressive_features_can_be_split():
     X = data(N, D)
     for spec in (compression.GIGA(CANDIDATES), compression.JL(CANDIDATES)):
         features = compressed(spec, projection="compressive")
@@ -386,48 +397,48 @@ def test_compressions_of_measurements_split():
 
 
 @pytest.mark.parametrize("spec", GREEDY)
-def test_fewer_than_asked_for_is_said(spec):
-    """Constant rows: all candidates are alike, and the largest is enough."""
-    with pytest.warns(UserWarning, match="kept 1 of the 8 columns asked for"):
+def test_warning_if_fewer_columns_are_kept(spec):
+    """On constant rows all candidates are proportional, and the largest is enough."""
+    with pytest.warns(UserWarning, match="kept 1 of n_components=8 columns"):
         features = compressed(spec(CANDIDATES), 8, X=np.ones((20, 3)))
     assert features.transform(np.ones((2, 3))).shape == (2, 1)
     assert len(features.get_feature_names_out()) == 1
     assert features.compression_.weights < CANDIDATES
-    with pytest.warns(UserWarning, match="kept 2 of the 8 columns asked for"):
+    with pytest.warns(UserWarning, match="kept 2 of n_components=8 columns"):
         compressed(spec(CANDIDATES), 8, nonlinearity="cos_sin", X=np.ones((20, 3)))
 
 
 @pytest.mark.parametrize("spec", GREEDY)
-def test_candidates_that_vanish_are_never_chosen(spec):
-    """cos(ω·0 + b) with b = π/2 is zero on zero rows, whatever the frequency."""
+def test_vanishing_candidates_are_never_selected(spec):
+    """For instance, cos(ω·0 + b) with b = π/2 is zero on zero rows."""
     rng = np.random.default_rng(0)
     F = rng.normal(size=(10, 40))
     F[:, ::2] = 0
     pairs = products.AllPairs(F, np.eye(10), 40)
-    nothing = np.empty(0, dtype=int), np.empty(0)
-    steps = spec(40).steps(problem.problem_of(pairs), *nothing)
+    no_units = np.empty(0, dtype=int), np.empty(0)
+    steps = spec(40).steps(problem_of(pairs), *no_units)
     units = [step.unit for step, _ in zip(steps, range(50), strict=False)]
     assert len(units) > 2 and all(unit % 2 for unit in units)
 
 
-def test_nothing_to_choose_from(monkeypatch):
+def test_error_if_no_candidate_agrees_with_the_target(monkeypatch):
     monkeypatch.setattr(products.AllPairs, "_target", lambda self, K: np.zeros(120))
     with pytest.raises(ValueError, match="no candidate agrees with the target"):
         compressed(compression.GIGA(CANDIDATES))
 
 
-def test_values_are_shown_in_a_line():
+def test_reprs_are_one_line():
     features = compressed(compression.GIGA(CANDIDATES))
     assert repr(features.feature_map_) == "FeatureMap(6 features → 16, float64)"
     assert repr(features.compression_).startswith("Selection(16 units kept, error 0.")
 
 
-def test_curve_is_drawn():
+def test_plot_of_errors():
     pytest.importorskip("matplotlib").use("Agg")
-    found = compressed(compression.GIGA(CANDIDATES)).compression_
-    axes = found.plot()
-    assert_array_equal(axes.lines[0].get_ydata(), found.errors)
-    assert found.plot(axes) is axes
+    selection = compressed(compression.GIGA(CANDIDATES)).compression_
+    axes = selection.plot()
+    assert_array_equal(axes.lines[0].get_ydata(), selection.errors)
+    assert selection.plot(axes) is axes
 
 
 BAD = [
@@ -441,33 +452,33 @@ BAD = [
     (compression.JL(120, "zip"), "JL: projection must be one of 'auto'.*got 'zip'"),
     (compression.GIGA(120, n_pairs=10**8), "n_pairs=100000000 with 120 columns do not"),
     (compression.GIGA(120).set_params(refit="yes"), "refit must be one of True, False"),
-    (compression.GIGA(120, n_rows=1), "1 sample has none; fit on at least 2"),
+    (compression.GIGA(120, n_rows=1), "need at least 2 rows.*got 1 sample"),
 ]
 
 
 @pytest.mark.parametrize("spec, message", BAD, ids=lambda b: str(b)[:40])
-def test_bad_parameters(spec, message):
+def test_invalid_parameters(spec, message):
     with pytest.raises(ValueError, match=message):
         compressed(spec)
 
 
 @pytest.mark.parametrize("spec", GREEDY)
-def test_bad_rows(spec):
-    with pytest.raises(ValueError, match="1 sample has none; fit on at least 2"):
+def test_invalid_rows(spec):
+    with pytest.raises(ValueError, match=r"need at least 2 rows.*got 1 sample"):
         compressed(spec(CANDIDATES), X=data(1, D))
-    one = np.eye(1, N)[0]
+    one_row = np.eye(1, N)[0]
     for n_pairs in (None, 50):
         features = RandomFeatures(4, compression=spec(CANDIDATES, n_pairs=n_pairs))
         with pytest.raises(ValueError, match="at least 2"):
-            features.fit(data(N, D), sample_weight=one)
+            features.fit(data(N, D), sample_weight=one_row)
     with pytest.raises(NotFittedError):
         features.transform(data(N, D))
     with pytest.raises(ValueError, match="n_candidates must be even"):
         compressed(spec(121), nonlinearity="cos_sin")
 
 
-def test_plain_maps_weigh_one():
-    features = drawn()
+def test_weights_without_compression_are_one():
+    features = all_candidates()
     assert_array_equal(features.feature_map_.weights_, np.ones(CANDIDATES))
     assert features.compression_ is None
     with warnings.catch_warnings():
@@ -476,45 +487,45 @@ def test_plain_maps_weigh_one():
     assert features.feature_map_.weights_.shape == (8,)
 
 
-def test_products_of_blocks_are_those_of_the_whole(monkeypatch):
-    """Targets and Gram matrices cut into blocks of three, beside the naive sums."""
+def test_blocks_do_not_change_products(monkeypatch):
+    """Targets and Gram matrices in blocks of three equal the naive sums."""
     monkeypatch.setattr(products, "GRAM_COLUMNS", 3)
     monkeypatch.setattr(products, "PAIRS_AT_ONCE", 3)
     rows = np.random.default_rng(0).normal(size=(7, 2))
     features = RandomFeatures(16, gamma=0.5, random_state=0).fit(rows)
-    drawn, n_units = features.feature_map_, 8
+    map_, n_units = features.feature_map_, 8
     weight = np.arange(1.0, 8.0)
-    Z = drawn(rows).reshape(7, 2, n_units)
-    R = np.einsum("iau,jau->uij", Z, Z)  # a unit's share of the kernel
-    counts = np.sqrt(np.outer(weight, weight))
-    pairs = products.all_pairs(drawn, rows, weight, None)
-    flat = (R * counts).reshape(n_units, -1)
-    whole = flat.sum(axis=0)
+    Z = map_(rows).reshape(7, 2, n_units)
+    R = np.einsum("iau,jau->uij", Z, Z)  # contributions of units to the kernel
+    pair_roots = np.sqrt(np.outer(weight, weight))
+    pairs = products.all_pairs(map_, rows, weight, None)
+    flat = (R * pair_roots).reshape(n_units, -1)
+    target = flat.sum(axis=0)
     assert_allclose(products.gram(pairs), flat @ flat.T, atol=1e-12)
-    assert_allclose(pairs.target, flat @ whole, atol=1e-12)
-    assert pairs.target_norm == pytest.approx(np.linalg.norm(whole))
+    assert_allclose(pairs.target, flat @ target, atol=1e-12)
+    assert pairs.target_norm == pytest.approx(np.linalg.norm(target))
     i, j = np.array([0, 1, 2, 3, 6, 5, 4]), np.array([1, 2, 0, 6, 3, 4, 0])
-    sampled = products.sampled_pairs(drawn, rows, (i, j), weight, None)
-    some = R[:, i, j] * np.sqrt(weight)
-    assert_allclose(products.gram(sampled), some @ some.T, atol=1e-12)
-    assert_allclose(sampled.target, some @ some.sum(axis=0), atol=1e-12)
+    sampled = products.sampled_pairs(map_, rows, (i, j), weight, None)
+    sampled_R = R[:, i, j] * np.sqrt(weight)
+    assert_allclose(products.gram(sampled), sampled_R @ sampled_R.T, atol=1e-12)
+    assert_allclose(sampled.target, sampled_R @ sampled_R.sum(axis=0), atol=1e-12)
     exact = features.kernel_(rows)[i, j] * np.sqrt(weight)
-    aimed = products.sampled_pairs(drawn, rows, (i, j), weight, features.kernel_)
-    assert_allclose(aimed.target, some @ exact, atol=1e-12)
+    with_kernel = products.sampled_pairs(map_, rows, (i, j), weight, features.kernel_)
+    assert_allclose(with_kernel.target, sampled_R @ exact, atol=1e-12)
 
 
 @pytest.mark.parametrize("n_pairs", [None, 40])
 @pytest.mark.parametrize("target", ["kernel", "features"])
-def test_targets_are_what_was_asked_for(target, n_pairs, monkeypatch):
-    """… and a common factor of all weights changes nothing, a pair counting w_i w_j."""
-    seen = []
-    made = greedy.all_pairs if n_pairs is None else greedy.sampled_pairs
+def test_target_and_pair_weights(target, n_pairs, monkeypatch):
+    """Pairs have weight w_i w_j, and a common factor of all weights has no effect."""
+    calls = []
+    make_pairs = greedy.all_pairs if n_pairs is None else greedy.sampled_pairs
 
-    def watched(candidates, X, *rest):
-        seen.append(rest)
-        return made(candidates, X, *rest)
+    def recorded(candidates, X, *rest):
+        calls.append(rest)
+        return make_pairs(candidates, X, *rest)
 
-    monkeypatch.setattr(greedy, made.__name__, watched)
+    monkeypatch.setattr(greedy, make_pairs.__name__, recorded)
     rows = np.random.default_rng(0).normal(size=(30, 2))
     weight = np.linspace(1, 3, 30)
     kept = []
@@ -522,39 +533,39 @@ def test_targets_are_what_was_asked_for(target, n_pairs, monkeypatch):
         spec = GIGA(n_candidates=40, target=target, n_pairs=n_pairs)
         model = RandomFeatures(8, gamma=0.5, compression=spec, random_state=0)
         kept.append(model.fit(rows, sample_weight=factor * weight).compression_.kept)
-        assert (seen[-1][-1] is None) == (target == "features")
-        counts = seen[-1][-2]
-        assert counts.max() <= 1
+        assert (calls[-1][-1] is None) == (target == "features")
+        used_weight = calls[-1][-2]
+        assert used_weight.max() <= 1
         if n_pairs is not None:
-            i, j = seen[-1][0]
-            assert_allclose(counts, weight[i] * weight[j] / 9)
+            i, j = calls[-1][0]
+            assert_allclose(used_weight, weight[i] * weight[j] / 9)
     assert_array_equal(*kept)
 
 
 @pytest.mark.parametrize("spec", [GIGA, FrankWolfe])
-def test_parameters_are_refused_by_name(spec):
+def test_errors_name_the_parameter(spec):
     kind, rows = spec.__name__, np.random.default_rng(0).normal(size=(6, 2))
 
-    def refused(match, **given):
+    def check_error(match, **parameters):
         with pytest.raises(ValueError, match=match):
-            RandomFeatures(4, compression=spec(**given)).fit(rows)
+            RandomFeatures(4, compression=spec(**parameters)).fit(rows)
 
-    refused(f"{kind}: target must be one of", target="nothing")
-    refused(f"{kind}: refit must be one of", refit="yes")
-    refused(f"{kind}: n_rows must be a positive integer", n_rows=0)
-    refused(rf"{kind}: n_pairs .*\(Or None: all pairs of n_rows", n_pairs=0)
-    refused(f"{kind}: n_candidates must be a positive integer", n_candidates=0)
-    refused(f"{kind}: features are compared on pairs", n_rows=1)
+    check_error(f"{kind}: target must be one of", target="nothing")
+    check_error(f"{kind}: refit must be one of", refit="yes")
+    check_error(f"{kind}: n_rows must be a positive integer", n_rows=0)
+    check_error(rf"{kind}: n_pairs .*\(Or None: all pairs of n_rows", n_pairs=0)
+    check_error(f"{kind}: n_candidates must be a positive integer", n_candidates=0)
+    check_error(f"{kind}: features are compared on pairs", n_rows=1)
 
 
-def test_samples_that_do_not_fit_are_refused(monkeypatch):
+def test_error_if_the_sample_does_not_fit_into_memory(monkeypatch):
     rows = np.random.default_rng(0).normal(size=(20, 2))
     monkeypatch.setattr(greedy, "SAMPLE_BYTES", 8 * 20 * 60 - 1)
-    for given, match in (
+    for parameters, match in (
         ({}, r"GIGA: n_rows=20 with 60 columns do not fit"),
         ({"n_pairs": 30}, r"GIGA: n_pairs=30 with 40 columns do not fit"),
     ):
-        spec = GIGA(n_candidates=40, **given)
+        spec = GIGA(n_candidates=40, **parameters)
         with pytest.raises(ValueError, match=match):
             RandomFeatures(4, compression=spec).fit(rows)
     monkeypatch.setattr(greedy, "SAMPLE_BYTES", 8 * 20 * 60)

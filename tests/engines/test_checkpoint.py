@@ -224,7 +224,10 @@ FORGED = {
         "not of floats",
     ),
     "rows that do not fit": (put("sample.T", lambda A: A[:3]), "rows do not fit"),
-    "an origin that does not fit": (put("origin_f", lambda A: A[:3]), "an origin does"),
+    "an origin that does not fit": (
+        put("origin_f", lambda A: A[:3]),
+        "an origin and its sums do not fit",
+    ),
     "rows below zero": (of_fold(lambda m, total: m.update(n_rows=-1)), "not a count"),
     "blocks below zero": (of_fold(lambda m, t: t.__setitem__(1, -1)), "not a count"),
     "one array twice": (

@@ -394,7 +394,7 @@ def test_bad_input():
         KernelClassifier(methods.rff(8), calibrate=True).fit(
             lazy("dense"), da.from_array(LABELS)
         )
-    with pytest.raises(TypeError, match="needs rows at hand"):
+    with pytest.raises(TypeError, match="X must be rows in memory; got a Dask"):
         RandomFeatures(8).fit(X).approximate_kernel(lazy("dense"))
     with pytest.raises(ValueError, match="has no rows"):
         model.fit(lazy("dense")[:0], da.from_array(Y)[:0])

@@ -30,7 +30,7 @@ from bochner import (
     metrics,
     projections,
 )
-from bochner._core import parallel as _threads
+from bochner._core import parallel
 from bochner.features.compact import training
 from bochner.features.compact.model import Model
 from checks import data
@@ -52,7 +52,7 @@ def test_scikit_learn_conventions(estimator, check):
 
 
 def classes(n=400, d=5, dtype=np.float64, seed=0):
-    """Rows in three rings around the origin, which no linear function tells apart."""
+    """Rows in three rings around the origin, which are not linearly separable."""
     X = np.random.default_rng(seed).normal(size=(n, d)).astype(dtype)
     y = np.digitize(np.linalg.norm(X, axis=1), [1.7, 2.4])
     return X, np.array(["near", "middle", "far"])[y]
@@ -91,8 +91,8 @@ def test_features_are_cosines_of_the_learned_map(projection, nonlinearity, dtype
     assert_allclose(features.transform(sparse.csr_matrix(X)), F, atol=tolerance)
 
 
-def test_a_learned_map_starts_from_a_random_one():
-    """Without a pass that is better, what is left is the draw of RandomFeatures."""
+def test_the_initial_map_is_that_of_random_features():
+    """With a learning rate of almost zero, the map stays at its initial draw."""
     X, y = classes()
     options = {"search": False, "learning_rate": 1e-30, "max_iter": 1}
     for name in ("dense", "circulant"):
@@ -100,7 +100,8 @@ def test_a_learned_map_starts_from_a_random_one():
         random = RandomFeatures(
             16, projection=name, nonlinearity="cos", random_state=3
         ).fit(X)
-        centred = random.transform(X - X.mean(axis=0))  # phases count from the middle
+        # phases are relative to the centre
+        centred = random.transform(X - X.mean(axis=0))
         assert_allclose(compact.transform(X), centred, atol=1e-12)
     start = projections.Orthogonal()
     compact = CompactMap(5, start=start, random_state=3, **options).fit(X, y)
@@ -119,7 +120,7 @@ def test_a_learned_map_starts_from_a_random_one():
 @pytest.mark.parametrize("nonlinearity", ["cos", "cos_sin"])
 @pytest.mark.parametrize("projection", ["dense", "circulant"])
 def test_learning_is_shift_invariant(projection, nonlinearity):
-    """Rows far from the origin are learned from as well as those around it."""
+    """Rows far from the origin give the same scores as rows around the origin."""
     X, y = classes()
     features = CompactMap(
         16,
@@ -130,13 +131,13 @@ def test_learning_is_shift_invariant(projection, nonlinearity):
         random_state=0,
     )
     scores = clone(features).fit(X, y).decision_function(X)
-    there = clone(features).fit(X + 256, y)
-    assert_allclose(there.decision_function(X + 256), scores, atol=1e-3)
+    shifted = clone(features).fit(X + 256, y)
+    assert_allclose(shifted.decision_function(X + 256), scores, atol=1e-3)
     csr = clone(features).fit(sparse.csr_matrix(X + 256), y)
     assert_allclose(csr.decision_function(X + 256), scores, atol=1e-3)
 
 
-def test_few_learned_features_beat_many_random_ones():
+def test_few_learned_features_are_better_than_many_random_ones():
     learned = CompactMap(16, random_state=0).fit(DIGITS.X_train, DIGITS.y_train)
     random = KernelClassifier(methods.rff(64, gamma="scale", random_state=0))
     random.fit(DIGITS.X_train, DIGITS.y_train)
@@ -168,7 +169,9 @@ def test_regression():
 
 @pytest.mark.parametrize("nonlinearity", ["cos", "cos_sin"])
 @pytest.mark.parametrize("projection", ["dense", "circulant"])
-def test_kernels_are_approximated_better_than_by_chance(projection, nonlinearity):
+def test_learned_features_approximate_kernels_better_than_random_ones(
+    projection, nonlinearity
+):
     X = np.random.default_rng(0).normal(size=(1000, 4))
     kernel = kernels.Gaussian(0.2)
     learned = CompactMap(
@@ -221,12 +224,12 @@ def test_phases_or_pairs_make_a_map_shift_invariant():
 def test_results_do_not_depend_on_threads(monkeypatch):
     X = np.random.default_rng(0).standard_normal((1100, 300), dtype=np.float32)
     y = X[:, 0] * X[:, 1] > 0
-    shared, run = [], _threads._run
+    n_threads, run = [], parallel._run
     monkeypatch.setattr(
-        _threads, "_run", lambda share, n: (shared.append(n), run(share, n))
+        parallel, "_run", lambda share, n: (n_threads.append(n), run(share, n))
     )
     for projection in ("dense", "circulant"):
-        found = []
+        matrices = []
         for n in (1, 2, 3):
             features = CompactMap(
                 1024,
@@ -238,26 +241,24 @@ def test_results_do_not_depend_on_threads(monkeypatch):
             )
             with bochner.threads(n):
                 features.fit(X, y)
-            found.append(features.feature_map_.linear.to_dense())
-        assert {1, 2, 3} <= set(shared)  # wide enough to be shared out
-        for other in found[1:]:
-            assert_array_equal(found[0], other)
+            matrices.append(features.feature_map_.linear.to_dense())
+        assert {1, 2, 3} <= set(n_threads)  # the work is large enough to be split
+        for other in matrices[1:]:
+            assert_array_equal(matrices[0], other)
 
 
-def test_random_state_fixes_everything(fitted):
+def test_random_state_determines_the_result(fitted):
     X, y = classes()
-    again = clone(fitted).fit(X, y)
-    assert_array_equal(again.transform(X), fitted.transform(X))
-    assert_array_equal(
-        again.history_["held_out_loss"], fitted.history_["held_out_loss"]
-    )
+    same = clone(fitted).fit(X, y)
+    assert_array_equal(same.transform(X), fitted.transform(X))
+    assert_array_equal(same.history_["held_out_loss"], fitted.history_["held_out_loss"])
     other = clone(fitted).set_params(random_state=1).fit(X, y)
     assert np.abs(other.transform(X) - fitted.transform(X)).max() > 1e-3
     copy = pickle.loads(pickle.dumps(fitted))
     assert_array_equal(copy.predict(X), fitted.predict(X))
 
 
-def test_history_says_what_happened(fitted):
+def test_history(fitted):
     history = fitted.history_
     n = fitted.n_iter_ + 1
     assert {len(column) for column in history.values()} == {n}
@@ -268,7 +269,7 @@ def test_history_says_what_happened(fitted):
     assert (np.diff(history["seconds"]) > 0).all()
 
 
-def test_a_rule_is_where_the_search_begins():
+def test_the_bandwidth_search_starts_from_the_rule():
     X, y = classes()
     searched = CompactMap(16, max_iter=1, random_state=0).fit(10 * X, y)
     base = kernels.Gaussian("scale").resolve(10 * X).gamma
@@ -276,15 +277,15 @@ def test_a_rule_is_where_the_search_begins():
     assert np.log2(factor) == pytest.approx(round(np.log2(factor)))
     narrow = CompactMap(16, max_iter=1, gamma="cnm", random_state=0).fit(X, y)
     assert narrow.kernel_.gamma < 0.9 * kernels.Gaussian("cnm").resolve(X).gamma
-    given = CompactMap(16, max_iter=1, gamma=0.3, random_state=0).fit(X, y)
-    assert given.kernel_.gamma == 0.3
+    fixed = CompactMap(16, max_iter=1, gamma=0.3, random_state=0).fit(X, y)
+    assert fixed.kernel_.gamma == 0.3
     plain = CompactMap(16, max_iter=1, search=False, random_state=0).fit(X, y)
     assert plain.kernel_.gamma == kernels.Gaussian("scale").resolve(X).gamma
     matern = CompactMap(16, kernel="matern", max_iter=1, random_state=0).fit(X, y)
     assert isinstance(matern.kernel_, kernels.Matern)
 
 
-def test_progress_is_reported_where_asked_for(capsys):
+def test_verbose_reports_progress(capsys):
     X, y = classes()
     CompactMap(4, max_iter=1, random_state=0).fit(X, y)
     assert capsys.readouterr().err == ""
@@ -310,12 +311,12 @@ def test_partial_fit_learns_from_blocks():
     assert_array_equal(copy.transform(X), features.transform(X))
 
 
-def test_partial_fit_goes_on_from_fit(fitted):
+def test_partial_fit_resumes_after_fit(fitted):
     X, y = classes(2000, seed=1)
     features = pickle.loads(pickle.dumps(fitted))
     before = (features.predict(X) == y).mean()
     features.partial_fit(X[:32], y[:32])
-    assert abs((features.predict(X) == y).mean() - before) < 0.1  # not from the start
+    assert abs((features.predict(X) == y).mean() - before) < 0.1  # resumed
     with pytest.raises(ValueError, match="label 'nowhere', which is not among"):
         features.partial_fit(X[:2], ["nowhere", "near"])
     named = CompactMap(4, random_state=0)
@@ -325,8 +326,8 @@ def test_partial_fit_goes_on_from_fit(fitted):
 
 @pytest.mark.parametrize("objective", ["classification", "regression", "kernel"])
 @pytest.mark.parametrize("projection", ["dense", "circulant"])
-def test_partial_fit_begins_where_fit_has_ended(objective, projection):
-    """With steps of nothing: map, head, amplitudes and what scales the inputs."""
+def test_partial_fit_starts_from_the_fitted_map(objective, projection):
+    """With steps of almost zero, map, head, amplitudes and input scales stay."""
     X, y = classes()
     y = X[:, 0] if objective == "regression" else y
     features = CompactMap(
@@ -342,11 +343,11 @@ def test_partial_fit_begins_where_fit_has_ended(objective, projection):
     assert_allclose(features.transform(X), before, atol=1e-12)
     if objective != "kernel":
         expected = before @ features.coef_.T + features.intercept_
-        found = np.asarray(features.decision_function(X)).reshape(len(X), -1)
-        assert_allclose(found, expected, atol=1e-12)
+        scores = np.asarray(features.decision_function(X)).reshape(len(X), -1)
+        assert_allclose(scores, expected, atol=1e-12)
 
 
-def test_partial_fit_keeps_one_step_size_for_every_feature():
+def test_partial_fit_keeps_step_sizes_relative_to_input_scales():
     scale = np.array([1, 1e-3])
     X = np.random.default_rng(0).normal(size=(1000, 2))
     y = X[:, 0] * X[:, 1] > 0
@@ -355,7 +356,7 @@ def test_partial_fit_keeps_one_step_size_for_every_feature():
     assert (features.predict(X * scale) == y).mean() > 0.93
 
 
-def test_partial_fit_of_pegasos_goes_on():
+def test_partial_fit_with_pegasos_resumes_after_fit():
     X, y = classes(1000)
     features = CompactMap(16, solver="pegasos", random_state=0).fit(X, y)
     before = features.coef_
@@ -363,7 +364,7 @@ def test_partial_fit_of_pegasos_goes_on():
     assert np.corrcoef(before.ravel(), features.coef_.ravel())[0, 1] > 0.9
 
 
-def test_partial_fit_refuses_what_cannot_go_on():
+def test_errors_of_partial_fit():
     X, y = classes()
     features = CompactMap(8, batch_size=100, random_state=0)
     with pytest.raises(ValueError, match="one class only"):
@@ -372,36 +373,36 @@ def test_partial_fit_refuses_what_cannot_go_on():
     features.partial_fit(X[:200], y[:200]).partial_fit(X[200:250], y[200:250])
     for change in ({"n_components": 16}, {"nonlinearity": "cos_sin"}, {"loss": "log"}):
         changed = pickle.loads(pickle.dumps(features)).set_params(**change)
-        with pytest.raises(ValueError, match=r"which has been changed.*Call fit"):
+        with pytest.raises(ValueError, match=r"must have the parameters.*call fit"):
             changed.partial_fit(X, y)
-    number = CompactMap(8, objective="regression")
+    regression = CompactMap(8, objective="regression")
     with pytest.raises(ValueError, match="objective must be one of 'classification'"):
-        number.partial_fit(X, X[:, 0], classes=[0, 1])
+        regression.partial_fit(X, X[:, 0], classes=[0, 1])
 
 
-def test_a_block_that_diverges_leaves_the_map_as_it_was():
+def test_a_diverging_block_does_not_change_the_map():
     X, y = (A[:300] for A in classes())
     X = X.astype(np.float32)
-    wild = CompactMap(8, learning_rate=1e38, random_state=0)
+    diverging = CompactMap(8, learning_rate=1e38, random_state=0)
     for _ in range(2):
-        with pytest.warns(ConvergenceWarning, match="beyond hope"):
-            wild.partial_fit(X, y)
-        assert not hasattr(wild, "feature_map_")
+        with pytest.warns(ConvergenceWarning, match="the loss has diverged"):
+            diverging.partial_fit(X, y)
+        assert not hasattr(diverging, "feature_map_")
     learned = CompactMap(8, max_iter=2, search=False, random_state=0).fit(X, y)
     before = learned.transform(X)
-    with pytest.warns(ConvergenceWarning, match="beyond hope"):
+    with pytest.warns(ConvergenceWarning, match="the loss has diverged"):
         learned.set_params(learning_rate=1e38).partial_fit(X, y)
     assert_array_equal(learned.transform(X), before)
 
 
-def test_refitting_leaves_nothing_behind(fitted):
+def test_refit_deletes_attributes_of_the_earlier_fit(fitted):
     X, _ = classes()
     features = pickle.loads(pickle.dumps(fitted))
     features.set_params(objective="kernel", max_iter=1).fit(X)
     assert not hasattr(features, "coef_") and not hasattr(features, "classes_")
 
 
-def test_learners_refuse_maps_for_another_task():
+def test_learners_reject_maps_for_another_task():
     X, y = classes()
     with pytest.raises(ValueError, match="classification; take objective='regression'"):
         KernelRegressor(CompactMap(8)).fit(X, np.arange(len(X)))
@@ -412,26 +413,26 @@ def test_learners_refuse_maps_for_another_task():
 def test_classifiers_refit_the_linear_layer():
     X, y = DIGITS.X_train, DIGITS.y_train
     learned = CompactMap(24, random_state=0).fit(X, y)
-    own = (learned.predict(DIGITS.X_test) == DIGITS.y_test).mean()
+    own_score = (learned.predict(DIGITS.X_test) == DIGITS.y_test).mean()
     refitted = KernelClassifier(FrozenEstimator(learned)).fit(X, y)
-    assert refitted.score(DIGITS.X_test, DIGITS.y_test) > own - 0.02
-    whole = KernelClassifier(CompactMap(24), random_state=0).fit(X, y)
-    assert whole.score(DIGITS.X_test, DIGITS.y_test) > 0.95
-    assert whole.features_.random_state is not None
+    assert refitted.score(DIGITS.X_test, DIGITS.y_test) > own_score - 0.02
+    joint = KernelClassifier(CompactMap(24), random_state=0).fit(X, y)
+    assert joint.score(DIGITS.X_test, DIGITS.y_test) > 0.95
+    assert joint.features_.random_state is not None
 
 
-def test_estimators_take_it_by_name():
+def test_learners_accept_compact_by_name():
     X, y = classes(120, 2)
     by_name = KernelClassifier("compact", random_state=0).fit(X, y)
     assert by_name.features_.n_components == 256
-    number = KernelRegressor("compact", random_state=0).fit(X, X[:, 0])
-    assert number.features_.objective == "regression"
-    assert number.score(X, X[:, 0]) > 0.9
-    parts = KernelPCA(2, features="compact_circulant", random_state=0).fit(X[:40])
-    assert parts.features_.objective == "kernel"
+    regressor = KernelRegressor("compact", random_state=0).fit(X, X[:, 0])
+    assert regressor.features_.objective == "regression"
+    assert regressor.score(X, X[:, 0]) > 0.9
+    pca = KernelPCA(2, features="compact_circulant", random_state=0).fit(X[:40])
+    assert pca.features_.objective == "kernel"
 
 
-def test_pipelines_grids_and_frames():
+def test_pipelines_grid_search_and_data_frames():
     X, y = classes()
     frame = pd.DataFrame(X, columns=list("abcde"))
     pipe = make_pipeline(StandardScaler(), CompactMap(8, max_iter=2, random_state=0))
@@ -446,7 +447,7 @@ def test_pipelines_grids_and_frames():
     assert grid.best_params_ == {"features__n_components": 16}
 
 
-def test_sparse_rows_are_learned_from_as_they_are():
+def test_sparse_rows_are_not_made_dense():
     n, d = 400, 20_000
     rng = np.random.default_rng(0)
     first = sparse.csr_matrix(30 * rng.normal(size=(n, 1)).astype(np.float32))
@@ -463,7 +464,7 @@ def test_sparse_rows_are_learned_from_as_they_are():
 
 
 def test_rows_are_read_batch_by_batch(tmp_path):
-    """A file of rows is learned from without ever being in memory."""
+    """Learning from a file never loads all of its rows into memory."""
     n, d = 200_000, 64
     path = tmp_path / "rows"
     X = np.random.default_rng(0).standard_normal((n, d), dtype=np.float32)
@@ -479,8 +480,8 @@ def test_rows_are_read_batch_by_batch(tmp_path):
     assert peak < X.nbytes / 2
 
 
-def test_circulant_maps_take_memory_of_their_size():
-    """Six arrays of M and one batch, where a matrix would have d M numbers."""
+def test_memory_of_circulant_maps():
+    """Memory for six arrays of M numbers and one batch, not for d M numbers."""
     d, b = 4096, 32
     X = np.random.default_rng(0).normal(size=(3 * b, d)).astype(np.float32)
     y = X[:, 0] > 0
@@ -503,14 +504,14 @@ def test_circulant_maps_take_memory_of_their_size():
         ({"solver": "sgd"}, "solver must be one of 'adam', 'pegasos'"),
         ({"projection": "sorf"}, "projection must be one of 'dense', 'circulant'"),
         ({"projection": projections.SORF()}, "projection must be 'dense' or 'circ"),
-        ({"projection": "circulant", "start": "sorf"}, "starts from its own kind"),
+        ({"projection": "circulant", "start": "sorf"}, "start must be None"),
         ({"start": "unknown"}, "start must be one of 'auto', 'dense'"),
         ({"nonlinearity": "maxout"}, "nonlinearity must be one of 'cos', 'cos_sin'"),
         ({"nonlinearity": bochner.nonlinearities.ReLU()}, "'cos' or 'cos_sin'"),
         ({"nonlinearity": "cos_sin", "n_components": 7}, "must be even"),
         ({"loss": "squared"}, "loss must be one of 'hinge', 'linear_hinge', 'log'"),
         ({"objective": "kernel", "loss": "log"}, "objective='kernel'.*None; got 'log'"),
-        ({"batch_size": 381}, "at most the 380 rows.*Leave batch_size=None"),
+        ({"batch_size": 381}, "at most the 380 rows.*set batch_size=None"),
         ({"batch_size": 0}, "batch_size must be a positive integer"),
         ({"max_iter": -1}, "max_iter must be a positive integer"),
         ({"learning_rate": 0}, "learning_rate must be a positive number"),
@@ -521,13 +522,13 @@ def test_circulant_maps_take_memory_of_their_size():
         ({"n_components": 0}, "n_components must be a positive integer"),
     ],
 )
-def test_errors_name_a_way_out(options, match):
+def test_invalid_parameters(options, match):
     X, y = classes()
     with pytest.raises(ValueError, match=match):
         CompactMap(**{"validation_fraction": 0.05, **options}).fit(X, y)
 
 
-def test_errors_of_targets():
+def test_invalid_targets():
     X, y = classes()
     with pytest.raises(ValueError, match=r"requires y.*objective='kernel'"):
         CompactMap(4).fit(X)
@@ -544,9 +545,9 @@ def test_errors_of_targets():
     with pytest.raises(ValueError, match=r"start=BlockDiagonal.*scales features"):
         start = projections.BlockDiagonal(normalize=True)
         CompactMap(4, start=start).fit(X, y)
-    with pytest.raises(ValueError, match=r"continuous.*take objective='regression'"):
+    with pytest.raises(ValueError, match=r"continuous.*use objective='regression'"):
         CompactMap(4).fit(X, X[:, 0])
-    with pytest.raises(ValueError, match="has the squared error; leave loss=None"):
+    with pytest.raises(ValueError, match="loss must be None with objective="):
         CompactMap(4, objective="regression", loss="hinge").fit(X, X[:, 0])
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         CompactMap(4).fit(X, y[:-1])
@@ -563,14 +564,14 @@ def test_diverging_learning_keeps_the_best_iterate(solver):
     X = X.astype(np.float32)
     features = CompactMap(8, solver=solver, gamma=0.3, random_state=0, **options)
     with pytest.warns(
-        ConvergenceWarning, match=r"beyond hope.*Lower learning_rate.*pass \d"
+        ConvergenceWarning, match=r"has diverged.*Lower learning_rate.*pass \d"
     ):
         features.fit(X, y)
     assert np.isfinite(features.transform(X)).all()
     assert np.isfinite(features.coef_).all()
 
 
-def test_an_interrupt_keeps_what_was_learned(monkeypatch):
+def test_an_interrupt_keeps_the_best_iterate(monkeypatch):
     X, y = classes()
     calls, differentiate = [], Model.differentiate
 
@@ -586,7 +587,7 @@ def test_an_interrupt_keeps_what_was_learned(monkeypatch):
         features.fit(X, y)
     assert features.n_iter_ == 3
     calls.clear()
-    with pytest.raises(KeyboardInterrupt):  # in the search, before anything is learned
+    with pytest.raises(KeyboardInterrupt):  # during the search for a bandwidth
         CompactMap(8, random_state=0).fit(X, y)
     assert np.isfinite(features.history_["held_out_loss"]).all()
 
@@ -607,9 +608,9 @@ def test_constant_rows_and_few_rows():
         most.fit(*classes(40))
 
 
-def test_patience_is_as_asked_for():
+def test_n_iter_no_change():
     X, y = classes()
-    y = np.random.default_rng(0).permutation(y)  # nothing to learn
+    y = np.random.default_rng(0).permutation(y)  # labels are independent of the rows
     features = CompactMap(64, n_iter_no_change=2, gamma=1.0, random_state=0).fit(X, y)
     assert features.n_iter_ == features.best_iter_ + 2
     assert training.Schedule.of(360, None, None, None).patience > 2

@@ -1,4 +1,4 @@
-"""Nyström features: what landmarks see, how they are chosen, errors."""
+"""Nyström features: projection on landmarks, landmark rules, errors."""
 
 import pickle
 
@@ -21,7 +21,7 @@ CLASSES = np.arange(200) % 3
 
 
 @parametrize_with_checks([Nystroem(landmarks=rule) for rule in RULES])
-def test_scikit_learn(estimator, check):
+def test_scikit_learn_conventions(estimator, check):
     check(estimator)
 
 
@@ -37,7 +37,7 @@ def test_scikit_learn(estimator, check):
     ],
     ids=repr,
 )
-def test_inner_products_are_the_kernel_seen_from_landmarks(rule, kernel):
+def test_inner_products_are_the_kernel_projected_on_landmarks(rule, kernel):
     X = data(200, 5)
     features = Nystroem(30, kernel=kernel, landmarks=rule, random_state=0)
     features.fit(X, CLASSES)
@@ -49,7 +49,7 @@ def test_inner_products_are_the_kernel_seen_from_landmarks(rule, kernel):
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_float32_csr_chunks_pickle(rule):
+def test_float32_csr_chunks_and_pickle(rule):
     X = data(600, 5)
     y = np.arange(600) % 3
     for dtype, tolerance in ((np.float64, 1e-9), (np.float32, 3e-3)):
@@ -67,7 +67,7 @@ def test_float32_csr_chunks_pickle(rule):
             assert_array_equal(rows[features.landmark_indices_], features.landmarks_)
 
 
-def test_fitted_on_csr():
+def test_fit_on_csr_rows():
     X = data(300, 20)
     dense = Nystroem(40, gamma=0.1, random_state=0).fit(X)
     csr = Nystroem(40, gamma=0.1, random_state=0).fit(sparse.csr_matrix(X))
@@ -77,14 +77,14 @@ def test_fitted_on_csr():
     assert metrics.kernel_error(csr, X) < 1.5 * metrics.kernel_error(dense, X)
 
 
-def test_all_rows_are_exact():
+def test_all_rows_as_landmarks_are_exact():
     X = data(80, 4)
     features = Nystroem(1000, gamma=0.5, random_state=0).fit(np.vstack([X, X[:20]]))
     assert len(features.landmarks_) == len(np.unique(X, axis=0))
     assert_allclose(features.approximate_kernel(X), features.kernel_(X), atol=1e-8)
 
 
-def test_few_landmarks_are_a_prefix_of_many():
+def test_few_landmarks_are_a_subset_of_many():
     X = data(9000, 3)
     few = Nystroem(20, gamma=1.0, random_state=0).fit(X).landmark_indices_
     many = Nystroem(40, gamma=1.0, random_state=0).fit(X).landmark_indices_
@@ -105,24 +105,24 @@ def test_distinct_rows(n, d, draw):
     assert len(first) == len(np.unique(X, axis=0))
 
 
-def test_uniform_is_uniform(global_seed):
-    """Each of 40 rows is among 10 landmarks with probability 1/4, at 1e-6."""
+def test_uniform_landmarks_are_uniform(global_seed):
+    """Each of 40 rows is one of 10 landmarks with probability 1/4; level 1e-6."""
     from scipy.stats import binom
 
     X = np.arange(40.0).reshape(-1, 1)
-    seen = np.zeros(40)
+    counts = np.zeros(40)
     n = 400
     for seed in range(n):
         state = 1000 * global_seed + seed
-        seen[
+        counts[
             Nystroem(10, gamma=100.0, random_state=state).fit(X).landmark_indices_
         ] += 1
     low, high = binom.ppf([1e-6 / 80, 1 - 1e-6 / 80], n, 0.25)
-    assert low <= seen.min() and seen.max() <= high
+    assert low <= counts.min() and counts.max() <= high
 
 
-def test_weights_draw_heavier_rows(global_seed):
-    """One row of three holds half of the weight: drawn first half of the time."""
+def test_rows_are_drawn_in_proportion_to_weights(global_seed):
+    """A row with half of the total weight is drawn first with probability ½."""
     from scipy.stats import binom
 
     X, w = np.array([[0.0], [1.0], [2.0]]), np.array([2.0, 1.0, 1.0])
@@ -138,8 +138,8 @@ def test_weights_draw_heavier_rows(global_seed):
     assert low <= first <= high
 
 
-def test_rpcholesky_finds_what_uniform_misses():
-    """Ten far clusters of very different sizes: a few landmarks must see them all."""
+def test_rpcholesky_finds_small_clusters():
+    """12 landmarks find all of ten distant clusters of very different sizes."""
     rng = np.random.default_rng(0)
     sizes = [2000] + 9 * [5]
     X = np.vstack([rng.normal(30 * i, 0.1, size=(s, 2)) for i, s in enumerate(sizes)])
@@ -151,21 +151,21 @@ def test_rpcholesky_finds_what_uniform_misses():
     assert errors[0] < 0.1 < errors[1]
 
 
-def test_rpcholesky_past_the_rank_in_float32():
+def test_rpcholesky_beyond_the_rank_in_float32():
     X = data(500, 1, np.float32)
     features = Nystroem(200, gamma=0.1, landmarks="rpcholesky", random_state=0).fit(X)
     assert metrics.kernel_error(features, X) < 1e-3
 
 
-def test_margin_landmarks_sit_near_the_boundary():
+def test_margin_landmarks_are_near_the_boundary():
     X = np.random.default_rng(0).uniform(-1, 1, size=(3000, 2))
     y = X[:, 0] > 0
     features = Nystroem(100, gamma=3.0, landmarks="margin", random_state=0).fit(X, y)
     near = abs(features.landmarks_[:, 0]) < 0.1
-    assert near.mean() > 0.5  # a tenth of all rows
+    assert near.mean() > 0.5  # where a tenth of all rows is
 
 
-def test_given_landmarks():
+def test_landmarks_passed_as_rows():
     X = data(50, 3)
     features = Nystroem(kernel="matern", gamma=0.5, landmarks=X[:7]).fit(X)
     assert features.landmark_indices_ is None
@@ -173,7 +173,7 @@ def test_given_landmarks():
     assert_allclose(features.approximate_kernel(X), exact, atol=1e-10)
 
 
-def test_any_function_of_two_sets_of_rows():
+def test_kernel_function():
     X = data(60, 3)
     features = Nystroem(20, kernel=polynomial_kernel, random_state=0).fit(X)
     exact = reference.nystroem(polynomial_kernel, X, features.landmarks_)
@@ -185,7 +185,7 @@ def test_any_function_of_two_sets_of_rows():
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
-def test_precomputed(form):
+def test_precomputed_kernel(form):
     X = data(60, 3)
     kernel = kernels.Gaussian(0.4)
     features = Nystroem(20, kernel="precomputed", random_state=0).fit(form(kernel(X)))
@@ -195,12 +195,12 @@ def test_precomputed(form):
     assert_allclose(F @ F.T, exact, atol=1e-9)
 
 
-def test_method():
+def test_nystroem_method():
     features = methods.nystroem(8, gamma=0.5, landmarks="kmeans", random_state=0)
     assert features.fit_transform(data(40, 3)).shape == (40, 8)
 
 
-def test_sorted_pool_merges_repeated_rows():
+def test_pool_merges_repeated_rows():
     X = np.array([[1.0], [0.0], [1.0], [2.0]])
     pool = pool_of(X, None, np.array([1.0, 2.0, 3.0, 0.0]))
     assert_array_equal(pool.X, [[0.0], [1.0]])
@@ -218,12 +218,12 @@ BAD = [
 
 
 @pytest.mark.parametrize("parameters, message", BAD, ids=lambda b: str(b))
-def test_bad_parameters(parameters, message):
+def test_invalid_parameters(parameters, message):
     with pytest.raises(ValueError, match=message):
         Nystroem(**parameters).fit(data(10, 3))
 
 
-def test_bad_rows():
+def test_invalid_rows():
     with pytest.raises(ValueError, match="contains NaN"):
         Nystroem().fit([[np.nan]])
     with pytest.raises(ValueError, match="kernel of the landmarks is zero"):

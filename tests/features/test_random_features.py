@@ -1,4 +1,4 @@
-"""RandomFeatures: the contract, scikit-learn's conventions, errors."""
+"""RandomFeatures: contract of feature maps, scikit-learn conventions, errors."""
 
 import contextlib
 import warnings
@@ -32,8 +32,8 @@ from bochner import (
 from bochner.features.feature_map import all_finite
 from checks import check_feature_map, check_prefix, data
 
-CHOSEN = ("giga", "frank_wolfe", "jl")
-BY_BLAS = [
+COMPRESSED = ("giga", "frank_wolfe", "jl")
+UP_TO_ROUNDING = [
     pytest.param(methods.rff, id="rff"),
     pytest.param(partial(methods.rff, nonlinearity="cos"), id="rff-cos"),
     pytest.param(partial(methods.rff, gamma=[1, 2, 3, 4, 5]), id="rff-ard"),
@@ -49,13 +49,13 @@ BY_BLAS = [
     ),
     *(
         pytest.param(partial(getattr(methods, name), n_candidates=300), id=name)
-        for name in CHOSEN
+        for name in COMPRESSED
     ),
     pytest.param(methods.maxout, id="maxout"),
     pytest.param(partial(methods.maxout, pool=50, center=True), id="maxout-pool"),
     pytest.param(partial(RandomFeatures, nonlinearity="relu"), id="relu"),
 ]
-TO_THE_BIT = [
+BITWISE = [
     pytest.param(methods.sorf, id="sorf"),
     pytest.param(partial(methods.sorf, gamma=[1, 2, 3, 4, 5]), id="sorf-ard"),
     pytest.param(methods.fastfood, id="fastfood"),
@@ -66,24 +66,25 @@ TO_THE_BIT = [
         partial(RandomFeatures, nonlinearity="sign", projection="sorf"), id="sign-sorf"
     ),
 ]
-METHODS = BY_BLAS + TO_THE_BIT
-"""Every method: one line adds it to the contract, on the right side of it."""
+METHODS = UP_TO_ROUNDING + BITWISE
+"""Every method. UP_TO_ROUNDING lists methods whose results depend on how BLAS splits
+the work; results of BITWISE methods do not depend on blocks or threads."""
 
 
-@pytest.mark.parametrize("make", BY_BLAS)
+@pytest.mark.parametrize("make", UP_TO_ROUNDING)
 def test_contract(make):
     check_feature_map(make)
 
 
-@pytest.mark.parametrize("make", TO_THE_BIT)
-def test_contract_to_the_bit(make):
+@pytest.mark.parametrize("make", BITWISE)
+def test_bitwise_contract(make):
     check_feature_map(make, exact=True)
 
 
 @pytest.mark.parametrize(
-    "make", [m for m in METHODS if m.id not in {"block-paper", *CHOSEN}]
+    "make", [m for m in METHODS if m.id not in {"block-paper", *COMPRESSED}]
 )
-def test_prefix(make):
+def test_small_map_is_a_prefix_of_a_large_map(make):
     check_prefix(make)
 
 
@@ -99,12 +100,12 @@ def test_prefix(make):
         RandomProjection(),
     ]
 )
-def test_scikit_learn(estimator, check):
+def test_scikit_learn_conventions(estimator, check):
     check(estimator)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_features_are_the_formula(dtype):
+def test_features_equal_the_formula(dtype):
     X = data(40, 6, dtype)
     features = RandomFeatures(64, gamma=0.3, random_state=0).fit(X)
     Z = X.astype(float) @ features.feature_map_.linear.to_dense().astype(float).T
@@ -155,7 +156,7 @@ def test_output_type_follows_the_input():
 
 @pytest.mark.parametrize("columns", ["abc", "cba"])
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
-def test_frames(frame, columns):
+def test_data_frames(frame, columns):
     X = data(20, 3)
     table = frame({c: X[:, i].copy() for i, c in enumerate("abc")})
     features = RandomFeatures(16, gamma=1.0, random_state=0).fit(table)
@@ -171,7 +172,7 @@ def test_frames(frame, columns):
     assert out.columns[0] == "randomfeatures0"
 
 
-def test_names_and_objects_are_the_same():
+def test_parts_by_name_and_by_object_are_equal():
     X = data(20, 3)
     by_name = RandomFeatures(
         16, kernel="matern", gamma=0.5, projection="dense", random_state=0
@@ -187,7 +188,7 @@ def test_names_and_objects_are_the_same():
     assert isinstance(by_name.projection_, projections.Dense)
 
 
-def test_fit_leaves_parameters_alone():
+def test_fit_does_not_change_parameters():
     kernel = kernels.Gaussian("median")
     features = RandomFeatures(16, kernel=kernel, random_state=0).fit(data(20, 3))
     assert features.kernel is kernel and kernel.gamma == "median"
@@ -209,7 +210,7 @@ def test_grid_search_over_names_and_nested_parameters():
     assert len(search.cv_results_["params"]) == 8
 
 
-def test_approximate_kernel():
+def test_approximate_kernel_is_the_inner_product():
     X, Y = data(30, 3), data(20, 3, seed=1)
     features = RandomFeatures(64, random_state=0).fit(X)
     expected = features.transform(X) @ features.transform(Y).T
@@ -251,7 +252,7 @@ BAD = [
 
 
 @pytest.mark.parametrize("parameters, error, message", BAD, ids=lambda b: str(b))
-def test_bad_parameters(parameters, error, message):
+def test_invalid_parameters(parameters, error, message):
     with pytest.raises(error, match=message):
         RandomFeatures(**parameters).fit(data(10, 4))
 
@@ -269,12 +270,12 @@ BAD_ROWS = [
 
 
 @pytest.mark.parametrize("rows, message", BAD_ROWS, ids=[b[1] for b in BAD_ROWS])
-def test_bad_rows(rows, message):
+def test_invalid_rows(rows, message):
     with pytest.raises(ValueError, match=message):
         RandomFeatures().fit(rows)
 
 
-def test_bad_transform():
+def test_errors_of_transform():
     with pytest.raises(NotFittedError, match="not fitted yet"):
         RandomFeatures().transform(data(3, 3))
     with pytest.raises(ValueError, match="X has 2 features, but RandomFeatures"):
@@ -282,7 +283,7 @@ def test_bad_transform():
 
 
 @pytest.mark.parametrize("output", ["default", "pandas", "polars"])
-def test_kernel_and_error_of_frames(output):
+def test_approximate_kernel_and_kernel_error_of_data_frames(output):
     X = data(20, 3)
     table = pd.DataFrame({c: X[:, i].copy() for i, c in enumerate("abc")})
     features = RandomFeatures(16, gamma=1.0, random_state=0).fit(table)
@@ -295,12 +296,12 @@ def test_kernel_and_error_of_frames(output):
     )
 
 
-def test_feature_map_trusts_nobody():
-    """The public value runs compiled code: it looks at what it gets."""
+def test_feature_map_validates_its_input():
+    """The feature map is public and runs compiled code, so it checks its input."""
     features = RandomFeatures(16, random_state=0).fit(data(20, 3)).feature_map_
-    whole = data(5, 3).astype(int)
-    assert_array_equal(features(whole), features(whole.astype(np.float64)))
-    assert_array_equal(features(whole.tolist()), features(whole))
+    integers = data(5, 3).astype(int)
+    assert_array_equal(features(integers), features(integers.astype(np.float64)))
+    assert_array_equal(features(integers.tolist()), features(integers))
     for rows in (data(5, 4), data(5, 3).astype(np.float16)):
         with pytest.raises(ValueError, match="A map of 3 features takes"):
             features(rows)
@@ -308,7 +309,7 @@ def test_feature_map_trusts_nobody():
         features(sparse.csc_matrix(data(5, 3)))
 
 
-def test_values_cannot_be_written_through():
+def test_sampled_maps_are_read_only():
     linear = RandomFeatures(16, projection="dense").fit(data(20, 3)).feature_map_.linear
     with pytest.raises(ValueError, match="read-only"):
         linear.to_dense()[:] = 0
@@ -316,7 +317,7 @@ def test_values_cannot_be_written_through():
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-def test_one_bad_number_among_many_is_found(bad):
+def test_one_invalid_entry_among_many_is_found(bad):
     X = np.ones((3000, 200), dtype=np.float32)
     features = RandomFeatures(4, gamma=1.0, random_state=0).fit(X)
     X[2999, 199] = bad
@@ -324,12 +325,12 @@ def test_one_bad_number_among_many_is_found(bad):
         features.transform(X)
     with sklearn.config_context(assume_finite=True):
         features.transform(X)
-    X[:] = 3e38  # finite, though its sum is not
+    X[:] = 3e38  # finite, but the sum overflows
     assert np.isfinite(features.transform(X * np.float32(1e-30))).all()
     assert all_finite(X)
 
 
-def test_gamma_beside_a_kernel_object_is_not_passed_over_in_silence():
+def test_gamma_with_a_kernel_object_warns():
     features = RandomFeatures(8, kernel=kernels.Gaussian(2.0), gamma=1.0)
     with pytest.warns(UserWarning, match=r"gamma=1.0 is not used.*kernel__"):
         features.fit(data(10, 3))
@@ -341,14 +342,14 @@ def test_gamma_beside_a_kernel_object_is_not_passed_over_in_silence():
     [methods.rff(4), methods.jl(4, n_candidates=8), Nystroem(2)],
     ids=["rff", "jl", "nystroem"],
 )
-def test_maps_take_whole_numbers(features):
+def test_maps_accept_integers(features):
     X = np.array([[0, 1, 2], [3, 1, 0], [1, 1, 1]])
     apply = features.set_params(random_state=0).fit(X).feature_map_
     np.testing.assert_array_equal(apply(X), apply(X.astype(float)))
     np.testing.assert_array_equal(apply(sparse.csr_matrix(X)), apply(X))
 
 
-def test_warnings_point_at_the_line_of_the_caller():
+def test_warnings_point_to_the_caller():
     X = data(30, 4)
     wide = 1e7 * X.astype(np.float32)
     for model, rows in (
@@ -357,8 +358,8 @@ def test_warnings_point_at_the_line_of_the_caller():
         (RandomFeatures(8, kernel=kernels.Gaussian(1.0), gamma=2.0), X),
         (RandomFeatures(8, compression="giga", random_state=0), np.ones((9, 2))),
     ):
-        with warnings.catch_warnings(record=True) as seen:
+        with warnings.catch_warnings(record=True) as recorded:
             warnings.simplefilter("always")
             with contextlib.suppress(ValueError):
                 model.fit(rows)
-        assert [w.filename for w in seen] == [__file__]
+        assert [w.filename for w in recorded] == [__file__]

@@ -1,4 +1,4 @@
-"""RandomProjection: lengths kept on average, every projection, errors."""
+"""RandomProjection: expected lengths, every projection, errors."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from checks import ALPHA, data
 
 CASES = [
     *[(name, 12, 30) for name in projections.PROJECTIONS],
-    (projections.BlockDiagonal(7), 12, 30),  # uneven blocks, last pass cut short
+    (projections.BlockDiagonal(7), 12, 30),  # uneven blocks, incomplete last pass
     ("block_diagonal", 12, 31),  # uneven blocks, complete
     ("block_diagonal", 70, 30),  # several passes
     (projections.Orthoprojector("sign"), 12, 30),
@@ -39,8 +39,8 @@ def test_lengths_are_kept_on_average(projection, n_out, d, global_seed):
 
 
 @pytest.mark.parametrize("n_out", [5, 12])
-def test_block_diagonal_variance_is_the_corrected_one(n_out, global_seed):
-    """Var‖v‖² = (2/k)(μ² + σ²) over one pass (PAPERS: Theorem 4.7 put right)."""
+def test_block_diagonal_variance_is_that_of_the_corrected_theorem(n_out, global_seed):
+    """Var‖v‖² = (2/k)(μ² + σ²) over one pass (PAPERS: Theorem 4.7, corrected)."""
     d, seeds = 60, 4000
     u = np.random.default_rng(global_seed).normal(size=d) ** 3
     square = u**2
@@ -61,7 +61,7 @@ def test_block_diagonal_variance_is_the_corrected_one(n_out, global_seed):
 
 @pytest.mark.parametrize("name", list(projections.PROJECTIONS))
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_transform(name, dtype):
+def test_transform_equals_the_matrix_product(name, dtype):
     X = data(40, 30, dtype)
     projection = RandomProjection(12, projection=name, random_state=0).fit(X)
     V = projection.linear_map_.to_dense()
@@ -72,7 +72,7 @@ def test_transform(name, dtype):
     assert projection.get_feature_names_out()[0] == "randomprojection0"
 
 
-def test_wide_rows_in_threads():
+def test_wide_rows_on_several_threads():
     X = data(64, 20_000, np.float32)
     projection = RandomProjection(500, random_state=0).fit(X)
     V = projection.linear_map_.to_dense()
@@ -94,6 +94,6 @@ BAD = [
 
 
 @pytest.mark.parametrize("parameters, error, message", BAD, ids=str)
-def test_bad_parameters(parameters, error, message):
+def test_invalid_parameters(parameters, error, message):
     with pytest.raises(error, match=message):
         RandomProjection(**{"n_components": 5, **parameters}).fit(data(10, 30))

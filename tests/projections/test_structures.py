@@ -405,7 +405,9 @@ def test_csr_indices_out_of_range_are_rejected(name):
     features = RandomFeatures(16, projection=name, random_state=0).fit(X)
     for outside in (20, 20_000_000, -1):
         X.indices[3] = outside
-        with pytest.raises(ValueError, match=f"indices from 0 to 19; got {outside}"):
+        with pytest.raises(
+            ValueError, match=f"indices must be from 0 to 19, and one is {outside}"
+        ):
             features.transform(X)
 
 

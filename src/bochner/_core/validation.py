@@ -97,7 +97,7 @@ def _overlap(*arrays: np.ndarray) -> bool:
     return any(np.shares_memory(a, b) for a, b in itertools.combinations(arrays, 2))
 
 
-PACKAGE = str(Path(__file__).parent)
+PACKAGE = str(Path(__file__).parents[1])
 
 
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:

@@ -1,13 +1,13 @@
 """Compression: draw many features, keep few.
 
-| compression | keeps | reads data | features cost | kernel error at J of J₊ |
+| compression | keeps | rows read | features cost | error against J random features |
 |---|---|---|---|---|
-| `GIGA` | J candidates, weighted | some rows | J columns | a fraction of J's |
-| `FrankWolfe` | J candidates, weighted | some rows | J columns | above GIGA's |
-| `JL` | J mixtures of candidates | none | J₊ columns, mixing | above J's |
+| `GIGA` | J weighted candidates | a sample | J columns | a fraction |
+| `FrankWolfe` | J weighted candidates | a sample | J columns | above that of `GIGA` |
+| `JL` | J mixtures of J₊ candidates | none | J₊ columns and mixing | above |
 
-A compression is a spec; `compress` turns the feature map of all candidates into a
-smaller one.
+A compression is a spec. Its method `compress` turns the feature map of all J₊
+candidates into a map of J features.
 """
 
 from .base import Compression, Selection

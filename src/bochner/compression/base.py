@@ -1,4 +1,4 @@
-"""Compression: fewer columns than were drawn, chosen by what the data needs."""
+"""The base class of compressions, and the selection that a greedy compression makes."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import DTypeLike
 from sklearn.base import BaseEstimator
 
 from .._core.random import Stream
@@ -16,22 +17,37 @@ from ..kernels.base import Kernel
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Selection:
-    """Σ_u weights_u R_u ≈ r over the kept units u.
+    """The kept units u and their weights w_u: Σ_u w_u R_u ≈ r.
 
-    A unit is what shares a weight: one column of cosines with phases, the two columns
-    of a frequency of cos/sin maps. Without a refit the path is nested: the first j
-    units are those that a run for j units keeps; their weights are always of their own.
+    A unit is the set of columns that share one weight: one column of cosines with
+    phases, or the cosine and the sine of one frequency of cos/sin maps. Without a
+    refit the selections are nested: the first j units are those that a run for j units
+    keeps. The weights differ between the two runs in either case.
 
     Attributes
     ----------
     kept : int array of shape (n_kept,)
-        Candidates in the order of their choice.
+        Indices of the kept candidates, in the order in which they were chosen.
     weights : array of shape (n_kept,)
-        What each counts for, all > 0, where 1 is its share among all candidates; what
-        it counts for among the kept is `feature_map_.weights_`.
+        Positive weight of each kept unit. Weight 1 is the share that the unit has when
+        all candidates are kept. The weights relative to the kept units alone are
+        `feature_map_.weights_`.
     errors : array of shape (n_kept,)
-        ‖Σ_u w_u R_u − r‖/‖r‖ with 1, 2, … units on the way, r the target: what a run
-        for so many units comes to, or a little more between two refits.
+        Relative error ‖Σ_u w_u R_u − r‖/‖r‖ with 1, 2, … units, where r is the target.
+        A run for that many units ends at the same error or, between two refits, at a
+        slightly smaller one.
+
+    See Also
+    --------
+    GIGA : A compression that selects units.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner import methods
+    >>> X = np.random.default_rng(0).normal(size=(50, 3))
+    >>> methods.giga(16, n_candidates=200, random_state=0).fit(X).compression_
+    Selection(16 units kept, error 0...)
     """
 
     kept: np.ndarray
@@ -43,11 +59,27 @@ class Selection:
 
     @property
     def error(self) -> float:
-        """The relative error in the end."""
+        """Relative error of the final selection."""
         return float(self.errors[-1])
 
     def plot(self, ax: Any = None) -> Any:
-        """Error against the number of kept units, on matplotlib axes, returned."""
+        """Plot the error against the number of kept units.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Axes to draw on; new axes by default.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes that hold the curve.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        """
         try:
             import matplotlib.pyplot as plt
         except ImportError as missing:
@@ -62,11 +94,11 @@ class Selection:
 
 
 N_CANDIDATES = 5000
-"""Columns drawn by default, as in the paper."""
+"""Default number of columns drawn, as in the paper."""
 
 
 class CompressedMap(Protocol):
-    """What a compression makes of candidates: a feature map of its own."""
+    """The feature map that a compression returns."""
 
     @property
     def n_components(self) -> int: ...
@@ -76,25 +108,43 @@ class CompressedMap(Protocol):
 
     def __call__(self, X: Any) -> np.ndarray: ...
 
-    def astype(self, dtype: Any) -> CompressedMap: ...
+    def astype(self, dtype: DTypeLike) -> CompressedMap: ...
 
 
 class Compression(BaseEstimator):
-    """The spec: how many candidates are drawn, and how they become fewer."""
+    """Base class: the number of candidates to draw, and how to reduce them.
+
+    Subclasses have the parameter `n_candidates` and implement `compress` and `again`.
+    """
 
     n_candidates: int
 
     def n_drawn(self, n_components: int) -> int:
-        """Columns to draw for n_components to keep."""
+        """Return the number of columns to draw when n_components are kept.
+
+        Parameters
+        ----------
+        n_components : int
+            Number of columns to keep.
+
+        Returns
+        -------
+        int
+
+        Raises
+        ------
+        ValueError
+            If `n_candidates` is not a positive integer, or below n_components.
+        """
         owner = type(self).__name__
-        drawn = check_count(owner, "n_candidates", self.n_candidates)
-        if n_components > drawn:
+        n_candidates = check_count(owner, "n_candidates", self.n_candidates)
+        if n_components > n_candidates:
             raise ValueError(
                 f"{owner}: n_components={n_components} columns cannot be kept of "
-                f"n_candidates={drawn}; draw more candidates (ten times n_components "
-                "is usual), or keep fewer."
+                f"n_candidates={n_candidates}; draw more candidates (ten times "
+                "n_components is usual), or keep fewer."
             )
-        return drawn
+        return n_candidates
 
     def compress(
         self,
@@ -105,9 +155,29 @@ class Compression(BaseEstimator):
         weight: np.ndarray | None,
         rng: Stream,
     ) -> tuple[CompressedMap, Selection | None]:
-        """The smaller map, and what was selected if anything was.
+        """Reduce a map of candidates to n_components columns.
 
-        Looks at rows X of these weights, and at the kernel to be approximated.
+        Parameters
+        ----------
+        candidates : FeatureMap
+            Map of all candidates.
+        n_components : int
+            Number of columns to keep.
+        X : array or CSR matrix of shape (n, n_features)
+            Rows on which candidates are compared.
+        kernel : Kernel
+            Kernel to approximate, with its bandwidth resolved.
+        weight : array of shape (n,) or None
+            Weights of the rows; None means equal weights.
+        rng : Stream
+            Source of every draw.
+
+        Returns
+        -------
+        compressed : CompressedMap
+            The smaller map.
+        selection : Selection or None
+            The kept units; None if the compression selects no units.
         """
         raise NotImplementedError
 
@@ -118,5 +188,21 @@ class Compression(BaseEstimator):
         selection: Selection | None,
         rng: Stream,
     ) -> CompressedMap:
-        """The map that `compress` made, from what it selected and the same draws."""
+        """Rebuild the map that `compress` returned, without looking at rows.
+
+        Parameters
+        ----------
+        candidates : FeatureMap
+            The same candidates as for `compress`.
+        n_components : int
+            The same number of columns as for `compress`.
+        selection : Selection or None
+            The selection that `compress` returned.
+        rng : Stream
+            A stream with the seed that `compress` was given.
+
+        Returns
+        -------
+        CompressedMap
+        """
         raise NotImplementedError

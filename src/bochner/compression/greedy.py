@@ -1,4 +1,9 @@
-"""What GIGA and Frank-Wolfe share: the sample, the walk to J units, the refits."""
+"""Greedy selection, shared by GIGA and Frank-Wolfe.
+
+`Greedy.compress` samples rows or pairs (`products`), states the `Problem` in inner
+products, and lets a `SelectionState` take the steps of the subclass until J units are
+kept, with refits of their weights on the way.
+"""
 
 from __future__ import annotations
 
@@ -20,26 +25,27 @@ from .base import N_CANDIDATES, Compression, Selection
 from .products import GRAM_COLUMNS, SAMPLE_BYTES, Pairs, all_pairs, gram, sampled_pairs
 
 GRAM_BYTES = 1 << 30
-"""⟨R_u, R_v⟩ of all pairs of units is kept where it takes no more than this."""
+"""Largest Gram matrix ⟨R_u, R_v⟩ of all units that is kept in memory."""
 
 VANISHING = 1e-8
-"""Candidates of a norm below this share of the largest are rounding errors."""
+"""Candidates whose norm is below this share of the largest norm are rounding errors."""
 
 TIE = 1e-12
-"""Scores that float64 cannot tell apart."""
+"""Scores closer than this are equal to the precision of float64."""
 
 
 @dataclass(frozen=True)
 class Problem:
     """Inner products of the R_u with each other and with the target r.
 
-    Those of all pairs of units are computed once where they fit, else on demand.
+    The Gram matrix of all units is computed once if it fits into `GRAM_BYTES`;
+    otherwise its entries are computed on demand.
     """
 
     pairs: Pairs
     G: np.ndarray | None  # ⟨R_u, R_v⟩, (n_units, n_units)
-    norms: np.ndarray  # ‖R_u‖, 1 where it vanishes, (n_units,)
-    present: np.ndarray  # where it does not, (n_units,)
+    norms: np.ndarray  # ‖R_u‖, 1 for vanishing units, (n_units,)
+    present: np.ndarray  # False for vanishing units, (n_units,)
 
     @property
     def target(self) -> np.ndarray:
@@ -52,9 +58,10 @@ class Problem:
         return self.pairs.target_norm
 
     def best(self, score: np.ndarray) -> int:
-        """The unit of the highest score; among equals the one of largest norm.
+        """The unit with the highest score; among equal scores, the largest norm.
 
-        Equal they are where rows are: a small R_u would take a huge weight.
+        Scores are equal when the sampled rows are. A unit of small norm would then get
+        a huge weight.
         """
         score = np.where(self.present, score, -np.inf)
         equals = np.flatnonzero(score >= score.max() - TIE)
@@ -67,13 +74,13 @@ class Problem:
         return self.pairs.products(slice(None), np.array([v]))[:, 0]
 
     def block(self, units: np.ndarray) -> np.ndarray:
-        """⟨R_u, R_v⟩ within some units."""
+        """⟨R_u, R_v⟩ for all u and v among `units`."""
         if self.G is not None:
             return self.G[np.ix_(units, units)]
         return self.pairs.products(units, units)
 
     def combination(self, units: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """⟨R_u, Σ_v weights_v R_v⟩ over u, for v in some units, (n_units,)."""
+        """⟨R_u, Σ_v weights_v R_v⟩ over u, for v in `units`, (n_units,)."""
         if self.G is not None:
             return weights @ self.G[units]
         total = np.zeros(len(self.norms))
@@ -84,7 +91,7 @@ class Problem:
 
 
 def problem_of(pairs: Pairs) -> Problem:
-    """The problem, with all products where they fit."""
+    """The problem of these pairs, with the Gram matrix if it fits into memory."""
     fits = 8 * pairs.n_units**2 <= GRAM_BYTES
     present = pairs.norms > VANISHING * pairs.norms.max()
     norms = np.where(present, pairs.norms, 1.0)
@@ -92,38 +99,40 @@ def problem_of(pairs: Pairs) -> Problem:
 
 
 JITTER = 1e-13
-"""Added to a unit diagonal for each row: features may depend on each other."""
+"""Added to a unit diagonal, times the number of rows: features may be dependent."""
 
-PIVOTS = 200
-"""Exchanges after which the pivoting gives up; about ten are usual."""
+MAX_PIVOTS = 200
+"""Exchanges after which block pivoting stops; about ten are usual."""
 
 REFIT_PATIENCE = 3
-"""Exchanges of many at once without progress, before it is one at a time."""
+"""Block exchanges without progress after which variables are exchanged one by one."""
 
 
-def refitted(
+def refit_weights(
     problem: Problem, kept: np.ndarray, weights: np.ndarray, error: float
 ) -> tuple[np.ndarray, float]:
     """argmin_{w ≥ 0} ‖Σ_u w_u R_u − r‖ over the kept units, and its relative error.
 
-    The weights that came are returned where rounding leaves nothing to gain.
+    Returns the given weights and error if the minimum is not below them, which happens
+    when the difference is rounding.
     """
     norms = problem.norms[kept]
     G = problem.block(kept) / np.outer(norms, norms)  # unit diagonal
     b = problem.target[kept] / norms / problem.target_norm
-    w = non_negative(G + JITTER * len(G) * np.eye(len(G)), b)
-    left = 1 - 2 * b @ w + w @ G @ w
-    if not left < error**2:
+    w = minimise_non_negative(G + JITTER * len(G) * np.eye(len(G)), b)
+    squared_error = 1 - 2 * b @ w + w @ G @ w
+    if not squared_error < error**2:
         return weights, error
-    return w * problem.target_norm / norms, float(np.sqrt(max(left, 0)))
+    return w * problem.target_norm / norms, float(np.sqrt(max(squared_error, 0)))
 
 
-def non_negative(G: np.ndarray, b: np.ndarray) -> np.ndarray:
+def minimise_non_negative(G: np.ndarray, b: np.ndarray) -> np.ndarray:
     """argmin_{w ≥ 0} ½ wᵀG w − bᵀw for positive definite G, by block pivoting.
 
-    Solves for a set of free variables, starting with all, and exchanges at once all
-    that are on the wrong side of their bound. A few Choleskys, where SciPy's `nnls`,
-    which frees one variable at a time, takes 7 s for 2000.
+    Solves for a set of free variables, which are all variables at first. Then it
+    exchanges, all at once, the variables that violate their bound or their optimality
+    condition. This takes a few Cholesky factorisations. SciPy's `nnls` frees one
+    variable at a time and takes 7 s for 2000 variables.
 
     References
     ----------
@@ -135,7 +144,7 @@ def non_negative(G: np.ndarray, b: np.ndarray) -> np.ndarray:
     fewest, patience = len(b) + 1, REFIT_PATIENCE
     slack = 1e-12 * abs(b).max()
     w = np.zeros(len(b))
-    for _ in range(PIVOTS):
+    for _ in range(MAX_PIVOTS):
         w = np.zeros(len(b))
         if free.any():
             w[free] = cho_solve(cho_factor(G[np.ix_(free, free)]), b[free])
@@ -147,7 +156,7 @@ def non_negative(G: np.ndarray, b: np.ndarray) -> np.ndarray:
             fewest, patience = count, REFIT_PATIENCE
         elif patience > 0:
             patience -= 1
-        else:  # one at a time cannot cycle
+        else:  # exchanging one variable at a time cannot cycle
             last = np.flatnonzero(wrong)[-1]
             wrong[:last] = False
         free ^= wrong
@@ -155,11 +164,11 @@ def non_negative(G: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 STEPS_PER_UNIT, SPARE_STEPS = 8, 100
-"""Steps allowed for each further unit, and for all: a unit may be chosen again."""
+"""Steps allowed per additional unit, and in addition: a step may repeat a unit."""
 
 
 class Step(NamedTuple):
-    """One step: w ← shrink · w + added · e_unit, and the relative error it leaves."""
+    """One step w ← shrink · w + added · e_unit, and the relative error after it."""
 
     unit: int
     shrink: float
@@ -168,78 +177,86 @@ class Step(NamedTuple):
 
 
 Steps = Callable[[Problem, np.ndarray, np.ndarray], Iterator[Step]]
-"""Steps from kept units and their weights on, until none helps."""
+"""Yields steps that start from kept units and their weights, while steps help."""
 
 
-class Walk:
-    """Where the steps have led so far, and how to go on."""
+class SelectionState:
+    """The units kept so far, with their weights and the error after each of them.
+
+    Parameters
+    ----------
+    problem : Problem
+        Inner products of the candidates.
+    steps : Steps
+        Yields the steps of the algorithm.
+    """
 
     def __init__(self, problem: Problem, steps: Steps) -> None:
         self._problem = problem
         self._steps = steps
         self._w = np.zeros(len(problem.norms))
-        self._found: dict[int, float] = {}  # units in order of choice, and the error
+        self._errors: dict[int, float] = {}  # error by unit, in the order of choice
 
     def __len__(self) -> int:
-        """Units kept."""
-        return len(self._found)
+        """Number of kept units."""
+        return len(self._errors)
 
     @property
     def _kept(self) -> np.ndarray:
-        return np.fromiter(self._found, dtype=np.int64, count=len(self))
+        return np.fromiter(self._errors, dtype=np.int64, count=len(self))
 
-    def until(self, n_units: int) -> None:
-        """Go on until so many different units have weight, or no step helps."""
+    def extend(self, n_units: int) -> None:
+        """Take steps until n_units different units have weight, or no step helps."""
         kept = self._kept
         steps = self._steps(self._problem, kept, self._w[kept])
-        allowed = STEPS_PER_UNIT * (n_units - len(self)) + SPARE_STEPS
-        for step in islice(steps, allowed):
-            if step.shrink == 0:  # all others lose their weight
-                self._found.clear()
+        max_steps = STEPS_PER_UNIT * (n_units - len(self)) + SPARE_STEPS
+        for step in islice(steps, max_steps):
+            if step.shrink == 0:  # all other units lose their weight
+                self._errors.clear()
             self._w *= step.shrink
             self._w[step.unit] += step.added
-            # a unit that comes again lowers the error of as many units as there are
-            known = step.unit in self._found
-            newest = next(reversed(self._found)) if known else step.unit
-            self._found[newest] = step.error
+            # a repeated unit lowers the error of the current number of units
+            repeated = step.unit in self._errors
+            newest = next(reversed(self._errors)) if repeated else step.unit
+            self._errors[newest] = step.error
             if len(self) == n_units:
                 return
 
     def refit(self) -> None:
-        """The best weights of the kept units; those that get none are kept no more."""
+        """Set the best weights of the kept units, and drop units of weight zero."""
         kept = self._kept
-        errors = np.fromiter(self._found.values(), dtype=np.float64)
-        weights, error = refitted(self._problem, kept, self._w[kept], errors[-1])
-        some = weights > 0
+        errors = np.fromiter(self._errors.values(), dtype=np.float64)
+        weights, error = refit_weights(self._problem, kept, self._w[kept], errors[-1])
+        positive = weights > 0
         self._w[kept] = weights
-        # errors are by number of units, whichever those are
-        errors = errors[: np.count_nonzero(some)]
+        # errors belong to numbers of units, not to particular units
+        errors = errors[: np.count_nonzero(positive)]
         errors[-1] = error
-        self._found = dict(zip(kept[some].tolist(), errors.tolist(), strict=True))
+        self._errors = dict(zip(kept[positive].tolist(), errors.tolist(), strict=True))
 
     def selection(self) -> Selection:
-        """What is kept."""
+        """The current state as an immutable `Selection`."""
         kept = self._kept
-        errors = np.fromiter(self._found.values(), dtype=np.float64)
+        errors = np.fromiter(self._errors.values(), dtype=np.float64)
         return Selection(kept, self._w[kept], errors)
 
 
 TARGETS = ("kernel", "features")
 
 N_ROWS = 2000
-"""Rows sampled by default: their four million pairs are as good as all."""
+"""Rows sampled by default: their four million pairs represent all pairs well."""
 
-WALK_PATIENCE = 4
-"""Rounds of steps and refits that may bring no more units than there were."""
+GROWTH_PATIENCE = 4
+"""Rounds of steps and refits that may pass without a larger number of units."""
 
 GROWTH = 1.25
-"""Weights are fitted again each time so many times as many units are kept."""
+"""The weights are refitted each time the number of units has grown by this factor."""
 
 
 class Greedy(Compression):
-    """Keep a weighted subset of the candidates, one more at a time.
+    """Base class: keep a weighted subset of the candidates, one more unit at a time.
 
-    Subclasses give the steps; parameters are documented there.
+    Subclasses implement `steps` and document the parameters.
     """
 
     def __init__(
@@ -259,7 +276,21 @@ class Greedy(Compression):
     def steps(
         self, problem: Problem, kept: np.ndarray, weights: np.ndarray
     ) -> Iterator[Step]:
-        """Steps from kept units and their weights on, until none helps any more."""
+        """Yield steps that start from kept units and their weights, while steps help.
+
+        Parameters
+        ----------
+        problem : Problem
+            Inner products of the candidates.
+        kept : int array of shape (n_kept,)
+            Kept units; empty at the start.
+        weights : array of shape (n_kept,)
+            Their weights.
+
+        Yields
+        ------
+        Step
+        """
         raise NotImplementedError
 
     def compress(
@@ -272,27 +303,29 @@ class Greedy(Compression):
         rng: Stream,
     ) -> tuple[FeatureMap, Selection]:
         owner, nonlinearity = type(self).__name__, candidates.nonlinearity
-        self._check()
+        self._check_parameters()
         pairs = self._pairs(candidates, X, kernel, weight, rng)
         if not (pairs.target_norm > 0 and pairs.target.max() > 0):
             raise ValueError(
-                f"{owner}: no candidate agrees with the target on the rows sampled, as "
-                "when all of them are zero; check the data, or leave compression=None."
+                f"{owner}: no candidate agrees with the target on the sampled rows; "
+                "this happens when all rows are zero. Check the data, or set "
+                "compression=None."
             )
-        wanted = n_components * nonlinearity.n_units // nonlinearity.n_out
-        found = self.select(problem_of(pairs), wanted)
-        kept = self.again(candidates, n_components, found, rng)
-        if kept.n_components < n_components:
-            more = "n_rows" if self.n_pairs is None else "n_pairs"
+        n_units = n_components * nonlinearity.n_units // nonlinearity.n_out
+        selection = self.select(problem_of(pairs), n_units)
+        feature_map = self.again(candidates, n_components, selection, rng)
+        if feature_map.n_components < n_components:
+            sample = "n_rows" if self.n_pairs is None else "n_pairs"
             warnings.warn(
-                f"{owner}: kept {kept.n_components} of the {n_components} columns "
-                "asked for: further steps found no other that lowers the relative "
-                f"error, {found.error:.2g} on the rows sampled. Ask for fewer; if the "
-                f"error is large elsewhere, raise {more} or n_candidates; if it is 0 "
-                "here, look for constant or repeated rows, or a far too wide kernel.",
+                f"{owner}: kept {feature_map.n_components} of n_components="
+                f"{n_components} columns, because no other candidate lowers the "
+                f"relative error, which is {selection.error:.2g} on the sampled rows. "
+                "Lower n_components. If the error is large on other rows, raise "
+                f"{sample} or n_candidates; if it is 0, look for constant or repeated "
+                "rows, or a kernel that is far too wide.",
                 stacklevel=4,
             )
-        return kept, found
+        return feature_map, selection
 
     def again(
         self,
@@ -303,22 +336,34 @@ class Greedy(Compression):
     ) -> FeatureMap:
         return candidates.keep(selection.kept, selection.weights)
 
-    def select(self, problem: Problem, wanted: int) -> Selection:
-        """Steps until `wanted` different units have weight, refitted on the way."""
-        walk = Walk(problem, self.steps)
-        if not self.refit:
-            walk.until(wanted)
-            return walk.selection()
-        most, patience = 0, WALK_PATIENCE
-        while len(walk) < wanted and patience:
-            walk.until(min(wanted, int(GROWTH * len(walk)) + 1))
-            walk.refit()
-            # where what comes goes again, more have no use
-            patience = WALK_PATIENCE if len(walk) > most else patience - 1
-            most = max(most, len(walk))
-        return walk.selection()
+    def select(self, problem: Problem, n_units: int) -> Selection:
+        """Take steps until n_units different units have weight, with refits between.
 
-    def _check(self) -> None:
+        Parameters
+        ----------
+        problem : Problem
+            Inner products of the candidates.
+        n_units : int
+            Number of units to keep; fewer are kept if no step adds another.
+
+        Returns
+        -------
+        Selection
+        """
+        state = SelectionState(problem, self.steps)
+        if not self.refit:
+            state.extend(n_units)
+            return state.selection()
+        most, patience = 0, GROWTH_PATIENCE
+        while len(state) < n_units and patience:
+            state.extend(min(n_units, int(GROWTH * len(state)) + 1))
+            state.refit()
+            # stop when refits keep removing the units that were just added
+            patience = GROWTH_PATIENCE if len(state) > most else patience - 1
+            most = max(most, len(state))
+        return state.selection()
+
+    def _check_parameters(self) -> None:
         owner = type(self).__name__
         check_option(owner, "target", self.target, TARGETS)
         check_option(owner, "refit", self.refit, (True, False))
@@ -330,6 +375,7 @@ class Greedy(Compression):
     def _pairs(
         self, candidates: FeatureMap, X: Any, kernel: Kernel, weight: Any, rng: Stream
     ) -> Pairs:
+        """Sample rows or pairs of X, and compute their features and target."""
         owner = type(self).__name__
         target = kernel if self.target == "kernel" else None
         n = X.shape[0]
@@ -345,12 +391,12 @@ class Greedy(Compression):
         i, j = distinct_pairs(n, self.n_pairs, rng)
         if present is not None:
             i, j = present[i], present[j]
-        both = _relative(weight, i) * _relative(weight, j)
-        return sampled_pairs(candidates, X, (i, j), both, target)
+        pair_weight = _relative(weight, i) * _relative(weight, j)
+        return sampled_pairs(candidates, X, (i, j), pair_weight, target)
 
 
 def _relative(weight: Any, places: np.ndarray) -> np.ndarray:
-    """Weights of some rows up to a factor, which keeps their products in range."""
+    """Weights of some rows over the largest, so that products cannot underflow."""
     if weight is None:
         return np.ones(len(places))
     chosen = weight[places]
@@ -367,16 +413,16 @@ def distinct_pairs(n: int, count: int, rng: Stream) -> tuple[np.ndarray, np.ndar
 def _check_rows(owner: str, n: int) -> None:
     if n < 2:
         raise ValueError(
-            f"{owner}: features are compared on pairs of rows, and 1 sample has none; "
-            "fit on at least 2 (of positive weight, with n_rows ≥ 2), or leave "
-            "compression=None."
+            f"{owner}: features are compared on pairs of rows, which need at least 2 "
+            f"rows of positive weight and n_rows ≥ 2; got 1 sample. Fit on more rows, "
+            "or set compression=None."
         )
 
 
 def _check_size(owner: str, name: str, count: int, columns: int) -> None:
     if 8 * count * columns > SAMPLE_BYTES:
         raise ValueError(
-            f"{owner}: {name}={count} with {columns} columns do not fit "
-            f"{SAMPLE_BYTES >> 30} GiB; take fewer (2000 rows, whose pairs all count, "
-            "serve as well as millions), or fewer candidates."
+            f"{owner}: {name}={count} with {columns} columns do not fit into "
+            f"{SAMPLE_BYTES >> 30} GiB; lower {name} (all pairs of 2000 rows serve as "
+            "well as millions of sampled pairs), or lower n_candidates."
         )

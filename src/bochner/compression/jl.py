@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from .._core.ops import Ops, Tensor
 from .._core.parallel import Step, block_rows, for_row_blocks
@@ -19,20 +20,26 @@ from .base import N_CANDIDATES, Compression, Selection
 
 
 class JL(Compression):
-    """V z(x): a random projection V of all candidates z, E‖V z‖² = ‖z‖².
+    """V z(x): a random projection V of all candidates z, with E‖V z‖² = ‖z‖².
 
-    The baseline of data-dependent compression: it needs no data, but every candidate
-    has to be computed for every row, and its error is never below that of the
-    candidates. Time O(n (d J₊ + J₊ J)) with dense parts, O(n J₊ log J₊) for V by "sorf"
-    (the fast Hadamard transform); memory O(d J₊ + J₊ J), or O(J₊).
+    The baseline for data-dependent compression. It reads no data, but computes every
+    candidate for every row, and its error is never below that of the candidates.
+
+    Time is O(n (d J₊ + J₊ J)) with dense parts and O(n J₊ log J₊) with "sorf" (the fast
+    Hadamard transform) for V; memory is O(d J₊ + J₊ J) and O(J₊).
 
     Parameters
     ----------
-    n_candidates : int
-        J₊, columns drawn.
-    projection : Projection or name
-        "dense" (V Gaussian), "sorf" (Hadamard), or any other that
-        `RandomProjection` takes.
+    n_candidates : int, default 5000
+        J₊, the number of columns drawn.
+    projection : Projection or str, default "dense"
+        Distribution of V: "dense" (Gaussian), "sorf" (Hadamard), or any other
+        projection that `RandomProjection` accepts.
+
+    See Also
+    --------
+    GIGA : Compression that selects candidates by their use on the data.
+    bochner.methods.jl : Random features with this compression.
 
     References
     ----------
@@ -44,13 +51,13 @@ class JL(Compression):
     >>> import numpy as np
     >>> from bochner import RandomFeatures, compression
     >>> X = np.random.default_rng(0).normal(size=(200, 5))
-    >>> mixed = compression.JL(n_candidates=1000, projection="sorf")
-    >>> RandomFeatures(32, compression=mixed, random_state=0).fit_transform(X).shape
+    >>> spec = compression.JL(n_candidates=1000, projection="sorf")
+    >>> RandomFeatures(32, compression=spec, random_state=0).fit_transform(X).shape
     (200, 32)
     """
 
     def __init__(
-        self, n_candidates: int = N_CANDIDATES, projection: Any = "dense"
+        self, n_candidates: int = N_CANDIDATES, projection: Projection | str = "dense"
     ) -> None:
         self.n_candidates = n_candidates
         self.projection = projection
@@ -64,7 +71,7 @@ class JL(Compression):
         weight: np.ndarray | None,
         rng: Stream,
     ) -> tuple[SketchedMap, None]:
-        """V z(x) for the candidates z; asks nothing of the data."""
+        """Draw V for the candidates; X, kernel and weight are not used."""
         return self.again(candidates, n_components, None, rng), None
 
     def again(
@@ -80,7 +87,7 @@ class JL(Compression):
 
     @property
     def mixing(self) -> Projection:
-        """The projection of candidates."""
+        """The projection that draws V, as an object."""
         return check_choice(
             "JL", "projection", self.projection, PROJECTIONS, Projection
         )
@@ -91,6 +98,13 @@ class SketchedMap:
     """φ(x) = V z(x): features of all candidates, mixed block by block.
 
     Memory: the output and one block of candidates per thread.
+
+    Parameters
+    ----------
+    candidates : FeatureMap
+        z, the map of all candidates.
+    linear : LinearMap of shape (n_components, n_candidates)
+        V.
     """
 
     candidates: FeatureMap
@@ -98,19 +112,21 @@ class SketchedMap:
 
     @property
     def n_components(self) -> int:
+        """Number of features."""
         return self.linear.shape[0]
 
     @property
     def weights_(self) -> np.ndarray:
-        """What each feature counts for in inner products, (n_components,): 1."""
+        """Weight of each feature in inner products, (n_components,): all 1."""
         return np.ones(self.n_components)
 
     @property
     def dtype(self) -> np.dtype:
+        """Floating type in which the map computes."""
         return self.linear.dtype
 
-    def astype(self, dtype: Any) -> Self:
-        """The same map computing in another floating type."""
+    def astype(self, dtype: DTypeLike) -> Self:
+        """The same map, computed in another floating type."""
         return replace(
             self,
             candidates=self.candidates.astype(dtype),
@@ -123,12 +139,12 @@ class SketchedMap:
         return P, replace(self, candidates=second)
 
     def __call__(self, X: Any) -> np.ndarray:
-        """Features of dense or CSR rows X, (n, n_features), in X's floating type."""
+        """Features of dense or CSR rows X, (n, n_components), in X's floating type."""
         X = floating_rows(X, self.candidates.linear.shape[1])
         return self.astype(X.dtype)._apply(X)
 
     def forward(self, ops: Ops, X: Tensor) -> Tensor:
-        """Features of rows X in the operations of any namespace."""
+        """Features of rows X, in the operations of `ops`."""
         Z = self.candidates.forward(ops, X)
         return self.linear.astype(ops.dtype).forward(ops, Z)
 

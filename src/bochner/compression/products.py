@@ -1,8 +1,9 @@
-"""Inner products of candidate features as functions of pairs of rows.
+"""Inner products of candidate features, seen as functions of pairs of rows.
 
-A unit of features u has R_u(x, y) = Σ_a z_ua(x) z_ua(y), its share of the estimated
-kernel. Greedy selection reads these functions through ⟨R_u, R_v⟩, ⟨R_u, r⟩ and ‖r‖
-alone, r the target, summed over pairs of rows: all of them, or a sample.
+A unit u of features contributes R_u(x, y) = Σ_a z_ua(x) z_ua(y) to the estimated
+kernel. Greedy selection uses these functions only through ⟨R_u, R_v⟩, ⟨R_u, r⟩ and
+‖r‖, where r is the target. The sums run over all pairs of the sampled rows
+(`AllPairs`), or over a sample of pairs (`SampledPairs`).
 """
 
 from __future__ import annotations
@@ -18,14 +19,14 @@ from ..kernels.base import Kernel
 from ..kernels.distances import as_float64
 
 SAMPLE_BYTES = 4 << 30
-"""Features and kernel of the sampled rows or pairs may take so much."""
+"""Largest memory for the features and the kernel of the sampled rows or pairs."""
 
 GRAM_COLUMNS = 512
 """Columns of products computed at a time."""
 
 PAIRS_AT_ONCE = 128
-"""Pairs whose kernel is computed at a time: it comes as a square of which a diagonal is
-used."""
+"""Pairs whose kernel is computed at a time: the kernel function returns a square
+matrix, of which only the diagonal is used."""
 
 Index = slice | np.ndarray
 
@@ -33,14 +34,16 @@ Index = slice | np.ndarray
 class AllPairs:
     """R over all ordered pairs of s rows: ⟨R_u, R_v⟩ = Σ_ab (z_uaᵀ z_vb)².
 
-    O(s) a product, and never an array of pairs.
+    An inner product takes O(s) time, and no array of pairs is formed.
 
     Parameters
     ----------
     F : array of shape (s, n_parts · n_units)
-        Features of the rows, first parts of all units, then second, ….
+        Features of the rows: the first parts of all units, then the second parts, ….
     K : array of shape (s, s)
-        The target.
+        Target r.
+    n_units : int
+        Number of units.
     """
 
     def __init__(self, F: np.ndarray, K: np.ndarray, n_units: int) -> None:
@@ -73,7 +76,15 @@ class AllPairs:
 
 
 class SampledPairs:
-    """R over S pairs of rows, (S, n_units), kept whole: the paper's form."""
+    """R over S sampled pairs of rows, as in the paper.
+
+    Parameters
+    ----------
+    R : array of shape (S, n_units)
+        R_u of every pair, held in memory.
+    r : array of shape (S,)
+        Target of every pair.
+    """
 
     def __init__(self, R: np.ndarray, r: np.ndarray) -> None:
         self._R = R
@@ -91,7 +102,7 @@ Pairs = AllPairs | SampledPairs
 
 
 def gram(pairs: Pairs) -> np.ndarray:
-    """⟨R_u, R_v⟩ of all units, (n_units, n_units); half of it is computed."""
+    """⟨R_u, R_v⟩ of all units, (n_units, n_units), from its lower triangle."""
     G = np.empty((pairs.n_units, pairs.n_units))
     for start in range(0, pairs.n_units, GRAM_COLUMNS):
         block = slice(start, start + GRAM_COLUMNS)
@@ -104,9 +115,10 @@ def gram(pairs: Pairs) -> np.ndarray:
 def all_pairs(
     candidates: FeatureMap, X: Any, weight: np.ndarray, kernel: Kernel | None
 ) -> AllPairs:
-    """Pairs among the rows X; the target is the kernel, or all candidates.
+    """Compute the features and the target of all pairs of the rows X.
 
-    A pair counts as often as the product of its rows' weights says.
+    The target is the kernel, or the estimate from all candidates if kernel is None. The
+    weight of a pair is the product of the weights of its rows.
     """
     root = np.sqrt(weight)[:, None]
     rows = as_float64(X)
@@ -123,9 +135,9 @@ def sampled_pairs(
     weight: np.ndarray,
     kernel: Kernel | None,
 ) -> SampledPairs:
-    """Pairs of rows of X at two arrays of places; the target as in `all_pairs`.
+    """Compute R and the target of the pairs (X[places[0]], X[places[1]]).
 
-    A pair counts as often as its weight says.
+    The target is as in `all_pairs`; `weight` holds one weight per pair.
     """
     n_units, n_pairs = candidates.nonlinearity.n_units, len(weight)
     R, r = np.empty((n_pairs, n_units)), np.empty(n_pairs)

@@ -407,7 +407,7 @@ def _head(made: Any, columns: Any, coef: Any) -> None:
 
 
 def check_csr(data: Any, indices: Any, indptr: Any, n: Any, m: Any) -> None:
-    """Parts of a CSR matrix of shape (n, m); places may be in any order in their row."""
+    """Parts of a CSR matrix of shape (n, m), whose rows may be in any order."""
     for part in (data, indices, indptr):
         expect(isinstance(part, np.ndarray) and part.ndim == 1, "CSR parts are missing")
     for part in (indices, indptr):

@@ -6,30 +6,32 @@ for any amount of memory.
 
 from __future__ import annotations
 
+import re
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
+from ..features.transformer import check_fitted
 from ..learners.labels import Labels
 from ..learners.solving import Sums
 from ..solvers import losses
 from ..solvers.moments import Moments
-from ..solvers.newton import Online
+from ..solvers.newton import Online, State
 from ..solvers.rows import RowSample
 from .checks import expect
 
 LOSSES = (losses.Squared, losses.SquaredHinge, losses.Logistic, losses.Multinomial)
 
 
-def _check(value: Any, kinds: str, *shape: int) -> None:
+def _check(value: Any, kinds: str, *shape: int, what: str = "sums do") -> None:
     """An array of this shape, of numbers of one of these kinds."""
     fits = isinstance(value, np.ndarray) and value.dtype.kind in kinds
-    expect(fits and value.shape == shape, "sums do not fit each other")
+    expect(fits and value.shape == shape, f"{what} not fit each other")
 
 
 def _count(value: Any) -> None:
-    expect(type(value) is int and value >= 0, "a number of rows is not one")
+    expect(type(value) is int and value >= 0, f"{value!r} is not a count")
 
 
 def _optional(value: Any, kind: Any) -> None:
@@ -49,7 +51,7 @@ def moments(made: Any) -> None:
         _check(sums, "f", n)
     for origin, n in ((made.origin_f, M), (made.origin_t, K)):
         if origin is not None:
-            _check(origin, "f", n)
+            _check(origin, "f", n, what="an origin and its sums do")
 
 
 def row_sample(made: Any) -> None:
@@ -60,11 +62,11 @@ def row_sample(made: Any) -> None:
         expect(made.F is made.T is made.weight is None, "rows have no keys")
         return
     s = len(made.keys)
-    _check(made.keys, "u", s)
-    _check(made.weight, "f", s)
+    _check(made.keys, "u", s, what="sampled rows do")
+    _check(made.weight, "f", s, what="sampled rows do")
     for rows in (made.F, made.T):
         expect(np.ndim(rows) == 2, "sampled rows do not fit each other")
-        _check(rows, "iuf", s, rows.shape[1])
+        _check(rows, "iuf", s, rows.shape[1], what="sampled rows do")
 
 
 def sums(made: Any) -> None:
@@ -126,3 +128,51 @@ def incremental(made: Any) -> None:
         expect(np.size(made.loss.origin) in (1, K), "the origin does not fit the sums")
     if made.labels is not None and n_classes is not None:
         expect(len(made.labels.classes) == n_classes, "labels do not fit the loss")
+
+
+def checked_state(name: str, value: Any) -> Any:
+    """The state of a checkpoint by its name, of the kind that the name promises."""
+    if name == "newton":
+        state = State(**value)
+        is_matrix = isinstance(state.B, np.ndarray) and state.B.ndim == 2
+        expect(is_matrix and state.B.dtype == np.float64, "B is not of floats")
+        _count(state.step)
+        _numbers(state.left, state.first)
+        return state
+    if name == "alpha":
+        _numbers(value)
+    elif re.fullmatch(r"fold [0-9]+", name):
+        total, done, n_rows = value
+        _count(done)
+        _count(n_rows)
+        _check_total(total)
+    elif name == "map":
+        _check_map(value)
+    else:
+        expect(False, "it is nothing that this version knows")
+    return value
+
+
+def _check_total(total: Any) -> None:
+    """Sums that a fold adds to in place: LAPACK wants them in its own order."""
+    found = total.moments if isinstance(total, Sums) else total
+    expect(isinstance(found, Moments), "sums are missing")
+    expect(found.ff.dtype == np.float64, "sums are not of floats in double precision")
+    expect(found.ff.flags.f_contiguous, "sums are in another order")
+
+
+def _check_map(value: Any) -> None:
+    """A fitted map; for classifiers together with the α that the search has found."""
+    from .kinds import is_model  # imports this module
+
+    if isinstance(value, tuple):
+        value, alpha = value
+        _numbers(*([] if alpha is None else [alpha]))
+    is_map = is_model(value) and hasattr(value, "transform")
+    expect(is_map, f"{type(value).__name__} is not a map")
+    check_fitted(value)
+
+
+def _numbers(*values: Any) -> None:
+    for value in values:
+        expect(isinstance(value, float), f"{value!r} is not a number")

@@ -1,7 +1,9 @@
 """Feature maps as scikit-learn transformers.
 
-`feature_map` is the value that they all fit: a linear map, a nonlinearity and weights.
-`random_features` draws it from a law, `nystroem` from landmarks, `compact` learns it.
+Every transformer fits a feature map, which is a function of rows. `feature_map` defines
+the one that random and learned features share: a linear map, a nonlinearity and
+weights. `random_features` draws it from a spectral law and `compact` learns it;
+`nystroem` builds its map from landmarks.
 """
 
 from .compact.compact_map import CompactMap

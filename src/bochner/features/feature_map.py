@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import DTypeLike
 from scipy import sparse
 
 from .._core.ops import Ops, Tensor
@@ -19,7 +20,7 @@ from ..projections.algebra import Compose, Stack
 from ..projections.base import LinearMap, check_input
 
 FINITE_ENTRIES = 1 << 18
-"""Entries looked at in one step of the search for NaN."""
+"""Entries that one step of the search for NaN reads."""
 
 Writer = Callable[[Any, np.ndarray], None]
 """Writes the features of a block of rows into an array."""
@@ -29,19 +30,20 @@ Writer = Callable[[Any, np.ndarray], None]
 class FeatureMap:
     """φ(x) = √weights ∘ nonlinearity(W x): an immutable, pure function of each row.
 
-    Rows are walked in blocks that fit the cache: project, apply the nonlinearity, write
-    the output once. Memory: the output and one block of projections per thread; where
-    rows come in another floating type than the map's, a copy of the map in theirs.
-    Time: the linear map's, and O(n n_components).
+    Rows are processed in blocks that fit into the cache: project, apply the
+    nonlinearity, write the output once. Memory: the output, one block of projections
+    per thread and, if the rows have another floating type than the map, a copy of the
+    map in that type. Time: that of the linear map, and O(n n_components).
 
     Parameters
     ----------
     linear : LinearMap of shape (n_projections, n_features)
-        A `Stack` of as many maps as the nonlinearity has stages, where those are more
-        than one.
+        W. If the nonlinearity has more than one stage, W is a `Stack` of one map per
+        stage.
     nonlinearity : SampledNonlinearity
-    amplitudes : array of (n_components,), optional
-        √weights, which multiplies the features; None for one.
+        Turns projections into features.
+    amplitudes : array of shape (n_components,) or None, default None
+        √weights, which multiplies the features; None means that all weights are 1.
 
     Examples
     --------
@@ -60,13 +62,14 @@ class FeatureMap:
 
     @property
     def n_components(self) -> int:
+        """Number of features."""
         return self.nonlinearity.n_out
 
     @property
     def weights_(self) -> np.ndarray:
-        """What each feature counts for in inner products, (n_components,): plain is 1.
+        """Weight of each feature in inner products, (n_components,); 1 by default.
 
-        ⟨φ(x), φ(y)⟩ = Σ_j weights_j z_j(x) z_j(y), z normalised for n_components.
+        ⟨φ(x), φ(y)⟩ = Σ_j weights_j z_j(x) z_j(y), with z normalised for n_components.
         """
         if self.amplitudes is None:
             return np.ones(self.n_components)
@@ -74,11 +77,12 @@ class FeatureMap:
 
     @property
     def dtype(self) -> np.dtype:
+        """Floating type in which the map computes."""
         return self.linear.dtype
 
     @property
     def stages(self) -> tuple[LinearMap, ...]:
-        """The linear maps that the nonlinearity takes one after the other."""
+        """The linear maps that the nonlinearity uses, one per stage."""
         several = isinstance(self.linear, Stack) and self.nonlinearity.n_stages > 1
         return self.linear.maps if several else (self.linear,)  # type: ignore
 
@@ -88,8 +92,8 @@ class FeatureMap:
         widest = max(stage.work_columns for stage in self.stages)
         return widest + self.nonlinearity.scratch_columns
 
-    def astype(self, dtype: Any) -> Self:
-        """The same map computing in another floating type."""
+    def astype(self, dtype: DTypeLike) -> Self:
+        """The same map, computed in another floating type."""
         if self.dtype == dtype:
             return self
         return type(self)(
@@ -99,28 +103,48 @@ class FeatureMap:
         )
 
     def __call__(self, X: Any) -> Any:
-        """Features of dense or CSR rows X, (n, n_features), in X's floating type.
+        """Compute the features of rows.
 
-        Whole numbers become float64; NaN stays NaN, but for codes and signs, which have
-        none. Codes are whole numbers, or CSR.
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n, n_features)
+            float32, float64 or integers; integers are converted to float64.
+
+        Returns
+        -------
+        array of shape (n, n_components), in X's floating type
+            Integers or a CSR matrix if the features are codes. Features of NaN are NaN,
+            except codes and signs, which cannot represent it.
         """
         X = floating_rows(X, self.linear.shape[1])
         return self.astype(X.dtype)._apply(X)
 
     def forward(self, ops: Ops, X: Tensor) -> Tensor:
-        """Features of rows X in the operations of any namespace."""
-        own = self.astype(ops.dtype)
-        F = own.nonlinearity.forward(ops, TracedRows(ops, X, own.stages))
-        return F if own.amplitudes is None else ops.multiply(F, own.amplitudes)
+        """Features of rows X, in the operations of `ops`."""
+        typed = self.astype(ops.dtype)
+        F = typed.nonlinearity.forward(ops, TracedRows(ops, X, typed.stages))
+        return F if typed.amplitudes is None else ops.multiply(F, typed.amplitudes)
 
     def keep(self, units: np.ndarray, weights: np.ndarray) -> FeatureMap:
-        """√w_u φ_u of some units u alone: frequencies, or what else shares a weight.
+        """The map √w_u φ_u of some units u.
 
-        The others are never computed again where W's rows stand alone (see
-        `LinearMap.select`).
+        A unit is the set of features that share one weight, for instance those of one
+        frequency. The projections of the other units are no longer computed if the rows
+        of W are independent of each other (see `LinearMap.select`).
+
+        Parameters
+        ----------
+        units : int array of shape (n_kept,)
+            Indices of the units to keep.
+        weights : array of shape (n_kept,)
+            Weight w of each kept unit, relative to its share among all units.
+
+        Returns
+        -------
+        FeatureMap
         """
         kept, rows = self.nonlinearity.select(units)
-        # both nonlinearities divide by √(their number of units): undo one, do the other
+        # a nonlinearity divides by √(its number of units): undo the old, apply the new
         share = kept.n_units / self.nonlinearity.n_units
         n_parts = kept.n_out // kept.n_units
         amplitudes = np.tile(np.sqrt(share * weights), n_parts)
@@ -132,35 +156,46 @@ class FeatureMap:
         return FeatureMap(linear, kept, amplitudes.astype(self.dtype))
 
     def split(self) -> tuple[LinearMap, FeatureMap]:
-        """The two stages of compressive features: P, and the map of measurements P x.
+        """The two stages of compressive features: φ(x) = second(P x).
 
-        φ(x) = second(P x). `P.apply(X)` measures rows, `P.to_dense()` is the matrix,
-        (p, n_features); `second` takes measurements made anywhere.
+        Returns
+        -------
+        P : LinearMap of shape (p, n_features)
+            Takes the measurements: `P.apply(X)` measures rows, `P.to_dense()` is the
+            matrix.
+        second : FeatureMap
+            Features of measurements, wherever those were taken.
+
+        Raises
+        ------
+        TypeError
+            If the map has no stage of measurements, or needs more than measurements.
         """
         if not isinstance(self.linear, Compose):
             raise TypeError(
                 "split: this feature map has no stage of measurements; compressive "
                 "features have one: methods.compressive(…), or "
-                "projection=projections.Compressive(p). Units of maxout have one for "
-                "all with a shared pool only: pool=N; phases in float64 have none."
+                "projection=projections.Compressive(p). Maxout features have one only "
+                "with a shared pool (pool=N), and phases in float64 have none."
             )
         if self.nonlinearity.takes_lengths:
             raise TypeError(
-                "split: centred maxout features take ‖x‖, which measurements do not "
-                "tell; use center=False."
+                "split: centred maxout features need ‖x‖, which cannot be computed "
+                "from measurements; use center=False."
             )
         return self.linear.inner, replace(self, linear=self.linear.outer)
 
     def writer(self, rows: int) -> Writer:
         """A function that writes the features of up to `rows` rows, with own scratch.
 
-        Rows are of the map's floating type, in a form that `check_all_rows` lets pass.
+        The function takes rows that have the map's floating type and have passed
+        `check_all_rows`.
         """
         stages = self.stages
         scratch = np.empty((rows, stages[0].shape[0]), dtype=self.dtype)
 
         def write(X: Any, out: np.ndarray) -> None:
-            self.nonlinearity(_Rows(X, stages, scratch[: X.shape[0]]), out)
+            self.nonlinearity(_BlockRows(X, stages, scratch[: X.shape[0]]), out)
             if self.amplitudes is not None:
                 out *= self.amplitudes
 
@@ -180,8 +215,8 @@ class FeatureMap:
 
 
 @dataclass(frozen=True, eq=False)
-class _Rows:
-    """One block of rows for a nonlinearity: see `ProjectedRows`."""
+class _BlockRows:
+    """One block of rows, projected for a nonlinearity: see `ProjectedRows`."""
 
     X: Any
     stages: tuple[LinearMap, ...]
@@ -197,7 +232,7 @@ class _Rows:
 
 
 def project(linear: LinearMap, X: Any) -> np.ndarray:
-    """X Wᵀ block by block, (n, n_out), in X's floating type."""
+    """X Wᵀ, computed block by block, (n, n_out), in X's floating type."""
     check_all_rows(X, linear.shape[1])
     linear = linear.astype(X.dtype)
     Z = np.empty((X.shape[0], linear.shape[0]), dtype=X.dtype)
@@ -206,13 +241,13 @@ def project(linear: LinearMap, X: Any) -> np.ndarray:
     def step(block: slice) -> None:
         linear.apply(rows_of(X, block), out=Z[block])
 
-    # work is what is read or written, whichever is more
+    # the work per row is the larger of the numbers read and the numbers written
     for_row_blocks(lambda: step, len(Z), rows, max(linear.shape))
     return Z
 
 
 def inner_products(F: Any, G: Any) -> np.ndarray:
-    """⟨φ(x), φ(y)⟩ of features F and G, (n, n'); of codes, the share of equal ones."""
+    """⟨φ(x), φ(y)⟩ of features F and G, (n, n'); for codes, the share that is equal."""
     if sparse.issparse(F):
         return (F @ G.T).toarray()
     if F.dtype.kind == "f":
@@ -230,7 +265,7 @@ def inner_products(F: Any, G: Any) -> np.ndarray:
 
 
 def rows_of(X: Any, block: slice) -> Any:
-    """A block of rows without copying them: SciPy's own slices of CSR copy."""
+    """A block of rows without a copy; SciPy's slices of CSR matrices copy."""
     if not sparse.issparse(X):
         return X[block]
     stored = slice(X.indptr[block.start], X.indptr[block.stop])
@@ -240,13 +275,13 @@ def rows_of(X: Any, block: slice) -> Any:
 
 
 def all_finite(X: Any) -> bool:
-    """Whether no entry is NaN or infinite, on all cores: as fast as X is read."""
+    """Whether no entry is NaN or infinite, on all cores, at the speed of reading X."""
     numbers = X.data[:, None] if sparse.issparse(X) else X
     finite = []
 
     def step(block: slice) -> None:
         part = numbers[block]
-        # a sum is the fastest look at all of them; it may overflow by itself
+        # the sum is the fastest test; if it overflows, test every entry
         with np.errstate(over="ignore", invalid="ignore"):
             finite.append(np.isfinite(part.sum()) or np.isfinite(part).all())
 
@@ -259,7 +294,7 @@ def all_finite(X: Any) -> bool:
 
 
 def floating_rows(X: Any, n_in: int) -> Any:
-    """Rows that blocks may take on trust; whole numbers become float64."""
+    """X as checked rows of a floating type; integers are converted to float64."""
     check_unmasked("X", X)
     X = X if sparse.issparse(X) else np.asarray(X)
     X = X.astype(np.float64) if X.dtype.kind in "biu" else X
@@ -268,6 +303,6 @@ def floating_rows(X: Any, n_in: int) -> Any:
 
 
 def check_all_rows(X: Any, n_in: int) -> None:
-    """What blocks take on trust: their form, and that CSR indices stay inside."""
+    """Check what compiled code relies on: shape, type, and column indices of CSR."""
     check_input(X, n_in)
     check_storage(X)

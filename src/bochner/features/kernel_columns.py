@@ -1,7 +1,8 @@
-"""Columns of a Gram matrix, k(x, l₁) … k(x, l_m), made block by block.
+"""Columns of a Gram matrix, k(x, l₁) … k(x, l_m), computed block by block.
 
-What Nyström features, and learners on them, evaluate again and again: in X's floating
-type, on all cores, without ever holding more than the columns asked for.
+Nyström features, and the learners that use them, evaluate these columns repeatedly.
+They are computed in X's floating type, on all cores, with memory for the output and one
+cache block per thread.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ from ..kernels.shift_invariant import ShiftInvariant
 from .feature_map import floating_rows, rows_of
 
 DENSE_LANDMARKS = 1 << 25
-"""Entries up to which sparse landmarks are multiplied as a dense matrix."""
+"""Largest number of entries for which sparse landmarks are stored densely."""
 
 DIFFERENCES = 1 << 14
-"""Differences of coordinates that `forward` holds at a time, for each row."""
+"""Differences of coordinates per row that `forward` holds at a time."""
 
 
 class Columns:
@@ -49,15 +50,15 @@ class Columns:
         return C
 
     def evaluate(self, X: Any, out: np.ndarray) -> None:
-        """Columns of one cache block of rows, written to `out`."""
+        """Write the columns of one cache block of rows to `out`."""
         raise NotImplementedError
 
     def forward(self, ops: Ops, X: Tensor) -> Tensor:
-        """k(x, landmarks) of rows X in the operations of any namespace."""
+        """k(x, landmarks) of rows X, in the operations of `ops`."""
         raise NotImplementedError
 
     def astype(self, dtype: Any) -> Self:
-        """The same columns computed in another floating type."""
+        """The same columns, computed in another floating type."""
         raise NotImplementedError
 
 
@@ -65,19 +66,33 @@ class Columns:
 class Distance(Columns):
     """Columns of a kernel of distances.
 
-    ‖s(x − l)‖² = ‖s(x − o)‖² + ‖s(l − o)‖² − 2⟨s(x − o), s(l − o)⟩ with an origin o
-    amid the landmarks, so that float32 does not cancel. Dense rows take all of it from
-    one product, of [−2x', ‖x'‖², 1] with [l', 1, ‖l'‖²]. O(d m) a row.
+    ‖s(x − l)‖² = ‖s(x − o)‖² + ‖s(l − o)‖² − 2⟨s(x − o), s(l − o)⟩, where the origin o
+    is the centre of the landmarks, so that float32 does not cancel. For dense rows one
+    product of [−2x', ‖x'‖², 1] with [l', 1, ‖l'‖²] gives all three terms. O(d m) time
+    per row.
 
-    The matrix of those right-hand sides is built at construction, and `landmarks` and
-    `squares` become views of it, so that using the columns changes nothing.
+    The constructor builds the matrix of the [l', 1, ‖l'‖²], and `landmarks` and
+    `squares` become views of it.
+
+    Parameters
+    ----------
+    law : Law
+        Spectral law of the kernel, at scale one.
+    landmarks : array or CSR matrix of shape (m, d)
+        l' = s(l − o).
+    squares : array of shape (m,)
+        ‖l'‖².
+    origin : array of shape (d,) or None
+        o; None for sparse landmarks, which are not moved.
+    scale : array of shape () or (d,)
+        s, one number or one number per feature.
     """
 
     law: Law
-    landmarks: Any  # l' = s(l − o), (m, d), dense or CSR
-    squares: np.ndarray  # ‖l'‖², (m,)
-    origin: np.ndarray | None  # (d,), None for sparse rows
-    scale: np.ndarray  # s: one number, or one per feature
+    landmarks: Any
+    squares: np.ndarray
+    origin: np.ndarray | None
+    scale: np.ndarray
     _extended: np.ndarray | None = field(init=False, repr=False)  # [l', 1, ‖l'‖²]
 
     def __post_init__(self) -> None:
@@ -108,30 +123,31 @@ class Distance(Columns):
 
     def evaluate(self, X: Any, out: np.ndarray) -> None:
         if self.law.metric == "cityblock":
-            D = distances(as_float64(self._moved(X)), self.landmarks, self.law.metric)
+            rows = as_float64(self._centred(X))
+            D = distances(rows, self.landmarks, self.law.metric)
             out[...] = self.law.characteristic(D)
             return
         if sparse.issparse(X) or self._extended is None:
-            rows = self._moved(X)
+            rows = self._centred(X)
             out[...] = _product(rows, self.landmarks)
             out *= -2
             out += _squares(rows)[:, None]
             out += self.squares
         else:
             np.matmul(self._extended_rows(X), self._extended.T, out=out)
-        np.maximum(out, 0, out=out)  # rounding
+        np.maximum(out, 0, out=out)  # rounding can make squares negative
         values = self.law.characteristic(out)
         if values is not out:
             out[...] = values
 
     def forward(self, ops: Ops, X: Tensor) -> Tensor:
-        moved = X if self.origin is None else ops.subtract(X, self.origin)
-        moved = ops.multiply(moved, np.broadcast_to(self.scale, self.n_features))
-        sparse_landmarks = sparse.issparse(self.landmarks)
-        landmarks = self.landmarks.toarray() if sparse_landmarks else self.landmarks
+        rows = X if self.origin is None else ops.subtract(X, self.origin)
+        rows = ops.multiply(rows, np.broadcast_to(self.scale, self.n_features))
+        is_sparse = sparse.issparse(self.landmarks)
+        landmarks = self.landmarks.toarray() if is_sparse else self.landmarks
         if self.law.metric == "cityblock":
-            return self.law.forward(ops, _cityblock(ops, moved, landmarks))
-        D = ops.add(ops.matmul(moved, -2 * landmarks.T), ops.sum_squares(moved))
+            return self.law.forward(ops, _cityblock(ops, rows, landmarks))
+        D = ops.add(ops.matmul(rows, -2 * landmarks.T), ops.sum_squares(rows))
         D = ops.maximum(ops.add(D, self.squares), 0.0)
         return self.law.forward(ops, D)
 
@@ -149,12 +165,13 @@ class Distance(Columns):
         rows *= -2
         return out
 
-    def _moved(self, X: Any) -> Any:
+    def _centred(self, X: Any) -> Any:
+        """x' = s(x − o) of every row; CSR rows stay CSR if there is no origin."""
         if sparse.issparse(X):
             rows = X.multiply(np.broadcast_to(self.scale, X.shape[1])).tocsr()
             if self.origin is None:
                 return rows
-            X = X.toarray()  # of one cache block
+            X = X.toarray()  # only one cache block
         return (X if self.origin is None else X - self.origin) * self.scale
 
     def astype(self, dtype: Any) -> Self:
@@ -171,7 +188,15 @@ class Distance(Columns):
 
 @dataclass(frozen=True, eq=False)
 class Function(Columns):
-    """Columns of any function k(X, Y) that returns a Gram matrix."""
+    """Columns of any function k(X, Y) that returns a Gram matrix.
+
+    Parameters
+    ----------
+    function : callable
+        k.
+    landmarks : array or CSR matrix of shape (m, d)
+        Landmark rows.
+    """
 
     function: Callable[[Any, Any], np.ndarray]
     landmarks: Any
@@ -193,8 +218,8 @@ class Function(Columns):
 
     def forward(self, ops: Ops, X: Tensor) -> Tensor:
         raise Unsupported(
-            f"columns of {self.function!r} are computed by Python code, which "
-            "cannot be exported; take a kernel of distances, or random features."
+            f"the kernel {self.function!r} is Python code, which cannot be exported; "
+            "use a kernel of distances, or random features."
         )
 
     def astype(self, dtype: Any) -> Self:
@@ -203,7 +228,17 @@ class Function(Columns):
 
 @dataclass(frozen=True, eq=False)
 class Precomputed(Columns):
-    """Columns picked from rows that hold kernel values with all training rows."""
+    """Columns of rows that hold kernel values with all training rows.
+
+    Parameters
+    ----------
+    indices : int array of shape (m,)
+        Indices of the landmarks among the training rows.
+    n_features : int
+        Number of training rows.
+    dtype : dtype
+        Floating type of the columns.
+    """
 
     indices: np.ndarray
     n_features: int
@@ -232,33 +267,35 @@ def columns_of(kernel: Any, landmarks: Any) -> Columns:
     rows = as_float64(landmarks)
     origin = None if sparse.issparse(rows) else centre_of(rows)
     if origin is None:
-        moved = rows.multiply(np.broadcast_to(scale, rows.shape[1])).tocsr()
-        if np.prod(moved.shape) <= DENSE_LANDMARKS:
-            moved = moved.toarray()
+        centred = rows.multiply(np.broadcast_to(scale, rows.shape[1])).tocsr()
+        if np.prod(centred.shape) <= DENSE_LANDMARKS:
+            centred = centred.toarray()
     else:
-        moved = (rows - origin) * scale
-    columns = Distance(law, moved, _squares(moved), origin, scale)
+        centred = (rows - origin) * scale
+    columns = Distance(law, centred, _squares(centred), origin, scale)
     return columns.astype(landmarks.dtype)
 
 
 def _cityblock(ops: Ops, X: Tensor, landmarks: np.ndarray) -> Tensor:
-    """‖x − l‖₁, (n, m), of some landmarks at a time: all differences are n·m·d."""
+    """‖x − l‖₁, (n, m), for a few landmarks at a time: there are n·m·d differences."""
     m, d = landmarks.shape
     step = max(1, DIFFERENCES // d)
     rows = ops.expand_dims(X, 1)
     parts = []
     for start in range(0, m, step):
-        apart = ops.subtract(rows, landmarks[start : start + step])
-        parts.append(ops.sum_absolute(apart))
+        differences = ops.subtract(rows, landmarks[start : start + step])
+        parts.append(ops.sum_absolute(differences))
     return ops.concat(parts)
 
 
 def _product(X: Any, Y: Any) -> np.ndarray:
+    """X Yᵀ as a dense array."""
     product = X @ Y.T
     return product.toarray() if sparse.issparse(product) else product
 
 
 def _squares(X: Any) -> np.ndarray:
+    """‖x‖² of every row, (n,)."""
     if sparse.issparse(X):
         return np.asarray(X.multiply(X).sum(axis=1)).ravel()
     return np.einsum("ij,ij->i", X, X)

@@ -2,14 +2,17 @@
 
 | rule | landmarks | cost |
 |---|---|---|
-| `uniform` | distinct rows at random | O(n), of more than 2²⁰ rows O(m) |
-| `kmeans` | means of clusters | O(n d m) |
-| `rpcholesky` | rows that the others explain least | O(s m (d + m)) on s rows |
-| `margin` | rows near the decision boundary of a small pilot | O(n p (d + p)) |
+| `uniform` | random distinct rows | O(n); O(m) for more than 2²⁰ rows |
+| `kmeans` | cluster means | O(n d m) |
+| `rpcholesky` | rows that other landmarks explain least | O(s m (d + m)) on s rows |
+| `margin` | rows near the decision boundary of a pilot model | O(n p (d + p)) |
 
-Rows are drawn in proportion to their weights and no row twice: repeated rows and one
-row of their summed weight give the same landmarks (exactly so where n is small). Rows
-that stay in a Dask collection are drawn without an array of one entry per row.
+n is the number of rows, d of features, m of landmarks, and p the number of landmarks of
+the pilot model.
+
+Rows are drawn in proportion to their weights, and no row is drawn twice: repeated rows
+give the same landmarks as one row with the sum of their weights (exactly so if n is
+small). Rows of a Dask collection are drawn without an array of one entry per row.
 """
 
 from __future__ import annotations
@@ -29,60 +32,61 @@ from ..kernels.base import Kernel
 from .kernel_columns import columns_of
 
 SORTED_ROWS = 4096
-"""Rows up to which all are sorted, so that the choice depends on their set alone."""
+"""Largest number of rows that are sorted, so that their order has no influence."""
 
 DRAWN_ROWS = 50_000
-"""Rows among which distinct ones are looked for, where there are more than 2²⁰."""
+"""Rows that are drawn to find distinct ones, if there are more than 2²⁰ rows."""
 
 CHOLESKY_ROWS = 20_000
-"""Rows of which randomly pivoted Cholesky keeps residuals."""
+"""Largest number of rows on which randomly pivoted Cholesky runs."""
 
 CLUSTERED_ROWS = 50_000
-"""Rows that are clustered."""
+"""Largest number of rows that are clustered."""
 
 PILOT = 1000
-"""Landmarks of the pilot whose margins are asked for."""
+"""Largest number of landmarks of the pilot model."""
 
 PILOT_ROWS = 20_000
-"""Rows the pilot is fitted on; margins are of all."""
+"""Rows that the pilot model is fitted on; it scores all rows."""
 
 PILOT_ALPHA = 1.0
-"""Ridge penalty of the pilot, on ±1 codes."""
+"""Ridge penalty of the pilot model, for targets ±1."""
 
 SCORED_ROWS = 16_384
-"""Rows whose columns exist at a time."""
+"""Rows whose kernel columns are in memory at a time."""
 
 PILOT_RIDGE = np.finfo(np.float32).eps
-"""Share of the trace that keeps equal landmarks and rounding apart."""
+"""Share of the trace that is added to the diagonal: landmarks may be equal."""
 
 MARGIN_SHARE = 0.7
-"""Share of landmarks from low margins: 0.5, 0.7 and 0.85 do about as well."""
+"""Share of landmarks with low margins: 0.5, 0.7 and 0.85 are about equally good."""
 
 
 @dataclass(frozen=True)
 class Pool:
-    """Distinct rows to choose from, each with its weight and (perhaps) its class."""
+    """The rows that landmarks are chosen from, with their weights and classes."""
 
     X: Any
-    index: np.ndarray | None = None  # of a representative among all rows
-    weight: Any = None  # array or LazyWeights; None: one each
+    index: np.ndarray | None = None  # of each row in X of `fit`; None: the same order
+    weight: Any = None  # array or LazyWeights; None: all 1
     y: np.ndarray | None = None  # class numbers
 
     def __len__(self) -> int:
         return self.X.shape[0]
 
     def places(self, chosen: np.ndarray) -> np.ndarray:
-        """Places among all rows."""
+        """Indices in X of `fit` of rows of the pool."""
         return chosen if self.index is None else self.index[chosen]
 
     def weights(self, chosen: np.ndarray) -> np.ndarray:
+        """Weights of rows of the pool."""
         return np.ones(len(chosen)) if self.weight is None else self.weight[chosen]
 
 
 def pool_of(X: Any, y: np.ndarray | None, weight: Any) -> Pool:
-    """Rows of positive weight; up to 4096 sorted and without repetition."""
+    """The rows of positive weight; up to 4096 rows are sorted and made distinct."""
     n = X.shape[0]
-    if isinstance(X, LazyRows):  # of positive weight all
+    if isinstance(X, LazyRows):  # they hold rows of positive weight only
         if n > SORTED_ROWS:
             return Pool(X, weight=weight)
         X, weight = X[:], None if weight is None else weight[:]
@@ -99,7 +103,7 @@ def pool_of(X: Any, y: np.ndarray | None, weight: Any) -> Pool:
 
 
 def distinct(X: Any) -> tuple[np.ndarray, np.ndarray]:
-    """First places of the distinct rows of X, sorted, and each row's place in them."""
+    """Indices of the distinct rows of X in sorted order, and of each row among them."""
     order, new = _sorted_csr(X) if sparse.issparse(X) else _sorted_dense(X)
     inverse = np.empty(len(order), dtype=np.intp)
     inverse[order] = np.cumsum(new) - 1
@@ -107,13 +111,14 @@ def distinct(X: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _sorted_dense(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Rows in order, and which of them differ from the one before."""
+    """Sorted order of the rows, and whether each differs from the row before it."""
     order = np.lexsort(X.T[::-1])
     rows = X[order]
     return order, np.append(True, (rows[1:] != rows[:-1]).any(axis=1))
 
 
 def _sorted_csr(X: Any) -> tuple[np.ndarray, np.ndarray]:
+    """As `_sorted_dense`, in some order of the bytes of the rows."""
     X = X.sorted_indices()
     X.eliminate_zeros()
     keys = [
@@ -125,16 +130,17 @@ def _sorted_csr(X: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def uniform(pool: Pool, m: int, kernel: Any, rng: Stream) -> np.ndarray:
-    """m distinct rows at random, in proportion to their weights."""
-    return _distinct_first(pool.X, _race(pool, max(m, DRAWN_ROWS), rng), m)
+    """m random distinct rows, in proportion to their weights."""
+    order = _weighted_order(pool, max(m, DRAWN_ROWS), rng)
+    return _first_distinct(pool.X, order, m)
 
 
 def kmeans(pool: Pool, m: int, kernel: Any, rng: Stream) -> np.ndarray:
-    """Cluster means, dense (m, d): the landmarks themselves, not their places."""
+    """Cluster means, dense (m, d): landmark rows instead of indices."""
     from sklearn.cluster import MiniBatchKMeans  # heavy to import
 
-    most = max(m, CLUSTERED_ROWS)
-    rows = _race(pool, most, rng)[:most]
+    n_rows = max(m, CLUSTERED_ROWS)
+    rows = _weighted_order(pool, n_rows, rng)[:n_rows]
     X, weight = pool.X[rows], pool.weights(rows)
     if m >= len(rows):
         return X.toarray() if sparse.issparse(X) else X
@@ -146,21 +152,26 @@ def kmeans(pool: Pool, m: int, kernel: Any, rng: Stream) -> np.ndarray:
         max_iter=20,
         random_state=int(rng.child("kmeans").words(1)[0] >> np.uint64(33)),
     )
-    # far from zero, scikit-learn's squared distances would cancel
+    # far from the origin, scikit-learn's squared distances would cancel
     origin = np.zeros(X.shape[1]) if sparse.issparse(X) else centre_of(X)
-    moved = X if sparse.issparse(X) else X - origin.astype(X.dtype)
-    centres = clusters.fit(moved, sample_weight=weight).cluster_centers_ + origin
+    centred = X if sparse.issparse(X) else X - origin.astype(X.dtype)
+    centres = clusters.fit(centred, sample_weight=weight).cluster_centers_ + origin
     return np.unique(centres, axis=0).astype(X.dtype)
 
 
 def rp_cholesky(pool: Pool, m: int, kernel: Any, rng: Stream) -> np.ndarray:
     """Randomly pivoted Cholesky in blocks with rejection ("accelerated").
 
-    A row is drawn in proportion to its residual k(x, x) − ‖projection on the landmarks
-    so far‖², which falls to zero at every landmark.
+    A row is drawn in proportion to its residual k(x, x) − ‖projection on the current
+    landmarks‖², which is zero at every landmark.
+
+    References
+    ----------
+    Y. Chen, E. Epperly, J. Tropp and R. Webber, Randomly pivoted Cholesky, CPAM 2025.
+    E. Epperly et al., Embrace rejection, 2024.
     """
-    rows = _race(pool, CHOLESKY_ROWS, rng)[:CHOLESKY_ROWS]
-    # residuals fall below what float32 can tell
+    rows = _weighted_order(pool, CHOLESKY_ROWS, rng)[:CHOLESKY_ROWS]
+    # float64, because residuals fall below the precision of float32
     X, weight = pool.X[rows].astype(np.float64), pool.weights(rows)
     m = min(m, len(rows))
     draws = rng.child("rpcholesky").generator()
@@ -170,42 +181,41 @@ def rp_cholesky(pool: Pool, m: int, kernel: Any, rng: Stream) -> np.ndarray:
     chosen: list[int] = []
     while len(chosen) < m and residual.sum() > stop:
         k = len(chosen)
-        found = _accepted(kernel, X, F[:k], residual, weight, m - k, draws)
-        G = columns_of(kernel, X[found])(X).T.astype(np.float64)
-        G -= F[:k, found].T @ F[:k]
+        pivots = _draw_pivots(kernel, X, F[:k], residual, weight, m - k, draws)
+        G = columns_of(kernel, X[pivots])(X).T.astype(np.float64)
+        G -= F[:k, pivots].T @ F[:k]
         factor = linalg.cholesky(
-            G[:, found] + stop * np.eye(len(found)), lower=True, check_finite=False
+            G[:, pivots] + stop * np.eye(len(pivots)), lower=True, check_finite=False
         )
-        F[k : k + len(found)] = linalg.solve_triangular(factor, G, lower=True)
-        residual -= (F[k : k + len(found)] ** 2).sum(axis=0)
+        F[k : k + len(pivots)] = linalg.solve_triangular(factor, G, lower=True)
+        residual -= (F[k : k + len(pivots)] ** 2).sum(axis=0)
         np.maximum(residual, 0, out=residual)
-        residual[found] = 0
-        chosen += found
-    # where every k(x, x) is zero, one says as much as all
+        residual[pivots] = 0
+        chosen += pivots
+    # if every k(x, x) is zero, any row will do
     return rows[chosen or [0]]
 
 
 def margin(pool: Pool, m: int, kernel: Any, rng: Stream) -> np.ndarray:
-    """Rows whose class a pilot finds hardest to tell, and uniform ones for the rest.
+    """Rows near the decision boundary of a pilot model, and uniformly drawn rows.
 
-    The pilot is ridge on ±1 codes with at most 1000 uniform landmarks; the margin is
-    the score of the row's own class less the best other one, near zero in absolute
-    value at the decision boundary.
+    The pilot model is ridge regression on targets ±1, with at most 1000 uniform
+    landmarks. The margin of a row is the score of its class minus the best score of
+    another class, and is near zero at the decision boundary.
     """
     if pool.y is None:
         raise ValueError(
             "Nystroem: landmarks='margin' requires y to be passed, but the target y is "
-            "None; give class labels, or use 'uniform' or 'rpcholesky'."
+            "None; pass class labels, or use 'uniform' or 'rpcholesky'."
         )
-    order = _race(pool, max(m, DRAWN_ROWS), rng)
+    order = _weighted_order(pool, max(m, DRAWN_ROWS), rng)
     if m >= len(pool):
-        return _distinct_first(pool.X, order, m)
-    pilot = _distinct_first(pool.X, order, min(PILOT, m))
-    low = np.argsort(abs(_margins(pool, pilot, order, kernel)), kind="stable")
-    n_low = int(MARGIN_SHARE * m)
-    some = _distinct_first(pool.X, low, n_low)
-    rest = order[~np.isin(order, some)]
-    return _distinct_first(pool.X, np.concatenate([some, rest]), m)
+        return _first_distinct(pool.X, order, m)
+    pilot = _first_distinct(pool.X, order, min(PILOT, m))
+    by_margin = np.argsort(abs(_margins(pool, pilot, order, kernel)), kind="stable")
+    near = _first_distinct(pool.X, by_margin, int(MARGIN_SHARE * m))
+    rest = order[~np.isin(order, near)]
+    return _first_distinct(pool.X, np.concatenate([near, rest]), m)
 
 
 LANDMARKS: dict[str, Callable[[Pool, int, Any, Stream], np.ndarray]] = {
@@ -214,11 +224,11 @@ LANDMARKS: dict[str, Callable[[Pool, int, Any, Stream], np.ndarray]] = {
     "rpcholesky": rp_cholesky,
     "margin": margin,
 }
-"""Rules by name; each returns places in the pool, or landmark rows."""
+"""Rules by name; each returns indices of rows of the pool, or landmark rows."""
 
 
-def _race(pool: Pool, k: int, rng: Stream) -> np.ndarray:
-    """Places in random order, the heavier the earlier: all, or of many the first k.
+def _weighted_order(pool: Pool, k: int, rng: Stream) -> np.ndarray:
+    """Indices of the pool in random order; of a large pool, at least the first k.
 
     The first m are m draws without replacement in proportion to the weights.
     """
@@ -232,8 +242,8 @@ def _race(pool: Pool, k: int, rng: Stream) -> np.ndarray:
     return earliest(draws.arrivals(weight), k)
 
 
-def _distinct_first(X: Any, order: np.ndarray, m: int) -> np.ndarray:
-    """The first m places in order whose rows differ, as far as there are that many."""
+def _first_distinct(X: Any, order: np.ndarray, m: int) -> np.ndarray:
+    """The first m indices in `order` whose rows differ, or all if there are fewer."""
     kept, start = np.empty(0, dtype=order.dtype), 0
     while len(kept) < m and start < len(order):
         kept = np.concatenate([kept, order[start : start + m]])
@@ -244,6 +254,7 @@ def _distinct_first(X: Any, order: np.ndarray, m: int) -> np.ndarray:
 
 
 def _gram(kernel: Any, X: Any) -> np.ndarray:
+    """k(X, X) in float64."""
     return np.asarray(kernel(X, X), dtype=np.float64)
 
 
@@ -255,37 +266,39 @@ def _diagonal(kernel: Any, X: Any) -> np.ndarray:
     return np.concatenate([_gram(kernel, block).diagonal() for block in blocks])
 
 
-def _accepted(
+def _draw_pivots(
     kernel: Any,
     X: Any,
     F: np.ndarray,
     residual: np.ndarray,
     weight: np.ndarray,
-    wanted: int,
+    n_pivots: int,
     draws: np.random.Generator,
 ) -> list[int]:
-    """Pivots that one-by-one sampling would have drawn, from one block of proposals.
+    """At most n_pivots pivots, distributed as if they were drawn one by one.
 
-    A proposal is accepted with the probability that what earlier ones of the block left
-    of its residual has in what it was drawn with (rejection Cholesky).
+    A block of proposals is drawn with the current residuals. A proposal is accepted
+    with probability (its residual after the accepted pivots of the block) / (its
+    residual when it was drawn): rejection Cholesky.
     """
     p = residual * weight
-    size = min(wanted, max(1, (len(F) + wanted) // 10))
+    size = min(n_pivots, max(1, (len(F) + n_pivots) // 10))
     block = draws.choice(len(p), size=size, p=p / p.sum())
     H = _gram(kernel, X[block]) - F[:, block].T @ F[:, block]
-    before, found = residual[block], []
+    before = residual[block]
+    pivots: list[int] = []
     for i in range(size):
-        if draws.random() * before[i] < H[i, i] and block[i] not in found:
-            found.append(int(block[i]))
+        if draws.random() * before[i] < H[i, i] and block[i] not in pivots:
+            pivots.append(int(block[i]))
             column = H[:, i] / np.sqrt(H[i, i])
             H -= np.outer(column, column)
-    return found
+    return pivots
 
 
 def _margins(
     pool: Pool, pilot: np.ndarray, order: np.ndarray, kernel: Any
 ) -> np.ndarray:
-    """Own score less the best other one, of every row, by ridge on the pilot."""
+    """Margins of all rows of the pool, from ridge regression on pilot landmarks."""
     assert pool.y is not None
     columns = columns_of(kernel, pool.X[pilot])
     rows = np.sort(order[:PILOT_ROWS])
@@ -293,18 +306,18 @@ def _margins(
     codes = np.where(pool.y[rows, None] == np.arange(pool.y.max() + 1), 1.0, -1.0)
     root = np.sqrt(w[:, None]).astype(C.dtype)
     A = C if (w == 1).all() else C * root
-    G = (A.T @ A).astype(np.float64)  # one array twice: half the work
+    G = (A.T @ A).astype(np.float64)  # BLAS computes half of AᵀA
     K = _gram(kernel, pool.X[pilot])
-    # the share of rows seen scales the penalty
+    # the penalty shrinks with the share of rows in the fit
     G += PILOT_ALPHA * len(rows) / len(pool) * K
     G[np.diag_indices_from(G)] += PILOT_RIDGE * np.trace(G)
     b = A.T @ (root * codes).astype(C.dtype)
-    solved = linalg.cho_solve(linalg.cho_factor(G, check_finite=False), b)
-    B, found = solved.astype(C.dtype), np.empty(len(pool), dtype=C.dtype)
+    B = linalg.cho_solve(linalg.cho_factor(G, check_finite=False), b).astype(C.dtype)
+    margins = np.empty(len(pool), dtype=C.dtype)
     for start in range(0, len(pool), SCORED_ROWS):
         part = slice(start, start + SCORED_ROWS)
         S, y = columns(pool.X[part]) @ B, pool.y[part, None]
-        own = np.take_along_axis(S, y, axis=1)[:, 0].copy()
+        own_score = np.take_along_axis(S, y, axis=1)[:, 0].copy()
         np.put_along_axis(S, y, -np.inf, axis=1)
-        found[part] = own - S.max(axis=1)
-    return found
+        margins[part] = own_score - S.max(axis=1)
+    return margins

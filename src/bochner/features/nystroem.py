@@ -1,11 +1,13 @@
-"""Nyström features: a kernel seen from landmarks."""
+"""Nyström features: a kernel, projected on the span of landmarks."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
 from scipy import sparse
 from scipy.linalg import lapack
 from sklearn.utils import check_consistent_length, column_or_1d
@@ -25,8 +27,8 @@ from .landmarks import LANDMARKS, Pool, pool_of
 from .transformer import KernelTransformer
 
 RELATIVE_CUT = {"float32": 1e-6, "float64": 1e-12}
-"""Share of the largest k(l, l) below which what a landmark adds to the others is
-rounding: it is left out, or its feature would be noise over √cut."""
+"""Residuals below this share of the largest k(l, l) are rounding errors. Landmarks with
+such a residual are dropped, because their feature would be noise divided by √cut."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,14 +36,14 @@ class NystroemMap:
     """φ(x) = U⁻ᵀ k(landmarks, x) with UᵀU = k(landmarks, landmarks).
 
     An immutable, pure function of each row: ⟨φ(x), φ(y)⟩ is the projection of k on the
-    span of the landmarks, and exact at them. O(m (d + m)) a row; learners that take
-    the columns k(landmarks, x) themselves pay O(m d).
+    span of the landmarks, and is exact at the landmarks. A row takes O(m (d + m)) time,
+    and O(m d) for learners that use the columns k(landmarks, x) directly.
 
     Parameters
     ----------
     columns : Columns
-        x → k(landmarks, x).
-    mixing : array of (m, m)
+        The function x → k(landmarks, x).
+    mixing : array of shape (m, m)
         U⁻¹, upper triangular, in the map's floating type.
     """
 
@@ -50,14 +52,16 @@ class NystroemMap:
 
     @property
     def n_components(self) -> int:
+        """Number of features."""
         return len(self.mixing)
 
     @property
     def dtype(self) -> np.dtype:
+        """Floating type in which the map computes."""
         return self.mixing.dtype
 
-    def astype(self, dtype: Any) -> Self:
-        """The same map computing in another floating type."""
+    def astype(self, dtype: DTypeLike) -> Self:
+        """The same map, computed in another floating type."""
         if self.dtype == dtype:
             return self
         return replace(
@@ -70,11 +74,11 @@ class NystroemMap:
         return self.astype(X.dtype)._apply(X)
 
     def forward(self, ops: Ops, X: Tensor) -> Tensor:
-        """Features of rows X in the operations of any namespace."""
+        """Features of rows X, in the operations of `ops`."""
         return ops.matmul(self.forward_columns(ops, X), self.mixing)
 
     def forward_columns(self, ops: Ops, X: Tensor) -> Tensor:
-        """The columns k(x, landmarks), which learners read instead of features."""
+        """The columns k(x, landmarks), which learners use instead of the features."""
         return self.columns.astype(ops.dtype).forward(ops, X)
 
     def _apply(self, X: Any) -> np.ndarray:
@@ -96,41 +100,56 @@ class NystroemMap:
 
 
 class Nystroem(KernelTransformer):
-    """Nyström features: the kernel itself, projected on the span of m landmarks.
+    """Nyström features: the kernel, projected on the span of m landmarks.
 
-    φ(x) = U⁻ᵀ k(L, x), UᵀU = k(L, L), so that ⟨φ(x), φ(y)⟩ = k(x, L) k(L, L)⁻¹ k(L, y).
-    Data-dependent: at equal size as a rule more accurate than random features.
+    φ(x) = U⁻ᵀ k(L, x) with UᵀU = k(L, L) for landmarks L, so that
+    ⟨φ(x), φ(y)⟩ = k(x, L) k(L, L)⁻¹ k(L, y). The map depends on the data, and is
+    usually more accurate than the same number of random features.
 
     Parameters
     ----------
     n_components : int, default 1024
-        Number of landmarks m, at most the number of distinct rows. What a landmark adds
-        below rounding is left out, so that there may be fewer features.
-    kernel : Kernel, name, callable or "precomputed"
-        None: Gaussian. A callable k(X, Y) returns a Gram matrix; "precomputed": X is
-        the Gram matrix in `fit`, and kernel values with its rows in `transform`.
-    gamma : float, array of (n_features,) or rule, default "scale"
-        Bandwidth where `kernel` is None or a name: see `kernels.Gaussian`.
-    landmarks : rule or array of (m, n_features)
-        "uniform" rows, "kmeans" means, "rpcholesky" (randomly pivoted Cholesky),
-        "margin" (rows near a pilot's decision boundary; `fit` then needs classes y), or
-        the landmarks themselves.
-    random_state : int, RandomState or None
+        Number of landmarks m, at most the number of distinct rows. Landmarks that lie
+        in the span of the others, up to rounding, are dropped, so that the map can have
+        fewer features.
+    kernel : Kernel, str, callable or None, default None
+        Kernel to approximate. None is the Gaussian kernel. A callable k(X, Y) returns a
+        Gram matrix. With "precomputed", X is the Gram matrix of the training rows in
+        `fit`, and the kernel of other rows with the training rows in `transform`.
+    gamma : float, array of shape (n_features,) or str, default "scale"
+        Bandwidth of the kernel, or the name of a rule that derives it from the data
+        (see `kernels.Gaussian`). Ignored, with a warning, if `kernel` is a Kernel
+        object.
+    landmarks : str or array of shape (m, n_features), default "uniform"
+        The rule that chooses landmarks, or the landmarks themselves. The rules are
+        "uniform" (random rows), "kmeans" (cluster means), "rpcholesky" (randomly
+        pivoted Cholesky) and "margin" (rows near the decision boundary of a small
+        pilot model; `fit` then needs class labels y).
+    random_state : int, RandomState or None, default None
+        Seed of all random draws.
 
     Attributes
     ----------
     kernel_ : Kernel
-        The kernel, its bandwidth resolved.
-    landmarks_ : array or CSR matrix of shape (m, n_features)
-    landmark_indices_ : array of (m,) or None
-        Their places in X, where they are rows of it.
+        The kernel, with its bandwidth resolved.
+    landmarks_ : array or CSR matrix of shape (m, n_features), or None
+        The landmarks; None for a precomputed kernel.
+    landmark_indices_ : array of shape (m,) or None
+        Indices of the landmarks in X; None if the landmarks are not rows of X.
     feature_map_ : NystroemMap
+        The fitted map, a function of rows.
     n_features_in_ : int
+        Number of features of X.
+
+    See Also
+    --------
+    RandomFeatures : Features that do not depend on the data.
+    bochner.features.landmarks : The rules, and their costs.
 
     Notes
     -----
-    `fit` takes O(m² (d + m)) time, O(m²) memory and what the rule costs (see
-    `bochner.features.landmarks`); `transform` O(n m (d + m)).
+    `fit` takes O(m² (d + m)) time and O(m²) memory in addition to the cost of the rule,
+    `transform` O(n m (d + m)) time.
 
     References
     ----------
@@ -152,10 +171,10 @@ class Nystroem(KernelTransformer):
         self,
         n_components: int = 1024,
         *,
-        kernel: Any = None,
-        gamma: Any = "scale",
-        landmarks: Any = "uniform",
-        random_state: Any = None,
+        kernel: Kernel | str | Callable[[Any, Any], np.ndarray] | None = None,
+        gamma: float | str | ArrayLike = "scale",
+        landmarks: str | ArrayLike = "uniform",
+        random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.n_components = n_components
         self.kernel = kernel
@@ -164,15 +183,19 @@ class Nystroem(KernelTransformer):
         self.random_state = random_state
 
     @restores_on_error
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Resolve the bandwidth on X, choose landmarks and factor their Gram matrix.
 
         Parameters
         ----------
-        X : array or CSR matrix of shape (n, n_features)
-        y : array of (n,), optional
-            Classes, for landmarks="margin".
-        sample_weight : array of (n,), optional
+        X : array, CSR matrix or Dask collection of shape (n, n_features)
+            Training rows, or their Gram matrix of shape (n, n) for
+            ``kernel="precomputed"``.
+        y : array of shape (n,) or None, default None
+            Class labels; used by ``landmarks="margin"`` only.
+        sample_weight : array of shape (n,) or None, default None
             A row of weight w counts as w rows.
 
         Returns
@@ -185,9 +208,9 @@ class Nystroem(KernelTransformer):
             return self._fit_precomputed(X, weight)
         self.kernel_ = self._resolved_kernel(X, weight)
         if isinstance(self.landmarks, str):
-            rows, index = self._choose(X, y, weight)
+            rows, index = self._choose_landmarks(X, y, weight)
         else:
-            rows, index = self._given(X), None
+            rows, index = self._check_landmarks(X), None
         kept, mixing = _factor(_gram(self.kernel_, rows), X.dtype)
         self.landmarks_ = rows[kept]
         self.landmark_indices_ = None if index is None else index[kept]
@@ -195,12 +218,15 @@ class Nystroem(KernelTransformer):
         self.feature_map_ = NystroemMap(columns, mixing)
         return self
 
-    def _choose(self, X: Any, y: Any, weight: Any) -> tuple[Any, np.ndarray | None]:
+    def _choose_landmarks(
+        self, X: Any, y: Any, weight: Any
+    ) -> tuple[Any, np.ndarray | None]:
+        """Apply the rule; returns the landmarks, and their indices if they are rows."""
         check_option("Nystroem", "landmarks", self.landmarks, tuple(LANDMARKS))
         check_unmasked("y", y)
         lazy = X if isinstance(X, LazyRows) else None
         places = None
-        if lazy is not None and self.landmarks == "margin":  # it scores every row
+        if lazy is not None and self.landmarks == "margin":  # this rule reads every row
             X, places = lazy.sample()
             y = None if y is None else lazy.targets("Nystroem", y)[places]
             weight = None if weight is None else weight[places]
@@ -211,23 +237,25 @@ class Nystroem(KernelTransformer):
             check_classification_targets(y)
             classes = np.unique(y, return_inverse=True)[1]
         pool = pool_of(X, classes, weight)
-        chosen = self._places(pool)
+        chosen = self._apply_rule(pool)
         if chosen.ndim == 2:
             return chosen, None
         index = pool.places(chosen)
         index = index if places is None else places[index]
         return pool.X[chosen], index if lazy is None else lazy.index(index)
 
-    def _places(self, pool: Pool) -> np.ndarray:
+    def _apply_rule(self, pool: Pool) -> np.ndarray:
+        """Indices of landmarks in the pool, or rows that are landmarks."""
         rng = as_stream(self.random_state).child("landmarks")
-        rule = LANDMARKS[self.landmarks]
+        rule = LANDMARKS[str(self.landmarks)]
         return rule(pool, self.n_components, self.kernel_, rng)
 
-    def _given(self, X: Any) -> Any:
+    def _check_landmarks(self, X: Any) -> Any:
+        """The landmarks that the user passed as rows, in X's floating type."""
         if np.ndim(self.landmarks) != 2 and not sparse.issparse(self.landmarks):
             names = ", ".join(map(repr, LANDMARKS))
             raise TypeError(
-                f"Nystroem: landmarks must be one of {names}, or an array of rows of "
+                f"Nystroem: landmarks must be one of {names}, or an array of rows with "
                 f"{X.shape[1]} features; got {self.landmarks!r}."
             )
         rows = check_rows(self.landmarks, "Nystroem (landmarks)", "landmarks")
@@ -235,7 +263,7 @@ class Nystroem(KernelTransformer):
         if rows.shape[1] != X.shape[1]:
             raise ValueError(
                 f"Nystroem: landmarks have {rows.shape[1]} features and X has "
-                f"{X.shape[1]}; they must agree."
+                f"{X.shape[1]}; pass landmarks with {X.shape[1]} columns."
             )
         return rows
 
@@ -248,7 +276,7 @@ class Nystroem(KernelTransformer):
         check_option("Nystroem", "landmarks", self.landmarks, ("uniform",))
         self.kernel_ = "precomputed"
         pool = pool_of(K, None, weight)
-        index = pool.places(self._places(pool))
+        index = pool.places(self._apply_rule(pool))
         block = K[index][:, index]
         block = block.toarray() if sparse.issparse(block) else block
         kept, mixing = _factor(block.astype(np.float64), K.dtype)
@@ -278,37 +306,37 @@ class Nystroem(KernelTransformer):
 
 
 def _gram(kernel: Any, rows: Any) -> np.ndarray:
-    """k(rows, rows), float64; functions may need to be told so."""
+    """k(rows, rows) in float64; a plain function may not accept a single argument."""
     try:
         K = kernel(rows) if isinstance(kernel, Kernel) else kernel(rows, rows)
         K = np.asarray(K, dtype=np.float64)
     except TypeError as error:
         raise TypeError(
-            "Nystroem: kernel must be a function of two arrays of rows that gives an "
+            "Nystroem: kernel must be a function of two arrays of rows that returns an "
             f"array of numbers; {kernel!r} fails: {error}."
         ) from error
     if K.shape != (rows.shape[0],) * 2 or not np.isfinite(K).all():
         raise ValueError(
-            f"Nystroem: kernel must give finite numbers, one for each of the "
-            f"{rows.shape[0]} × {rows.shape[0]} pairs of landmarks; {kernel!r} gives "
-            f"shape {K.shape}, {np.count_nonzero(~np.isfinite(K))} of them not finite. "
-            "Scale the data, or widen the kernel."
+            f"Nystroem: kernel must return finite numbers, one for each of the "
+            f"{rows.shape[0]} × {rows.shape[0]} pairs of landmarks; {kernel!r} returns "
+            f"shape {K.shape} with {np.count_nonzero(~np.isfinite(K))} numbers that "
+            "are not finite. Scale the data, or widen the kernel."
         )
     return K
 
 
 def _factor(K: np.ndarray, dtype: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Landmarks worth keeping, and U⁻¹ of their Gram matrix UᵀU in `dtype`.
+    """Indices of the landmarks to keep, and U⁻¹ of their Gram matrix UᵀU in `dtype`.
 
-    Pivoted Cholesky stops where the largest residual falls below the relative cut: the
-    landmarks left out lie in the span of the others, to rounding.
+    Pivoted Cholesky stops when the largest residual falls below the relative cut. The
+    landmarks that it leaves out lie in the span of the others, up to rounding.
     """
     cut = RELATIVE_CUT[np.dtype(dtype).name] * max(K.diagonal().max(), 0)
     U, pivots, rank, _ = lapack.dpstrf(K, lower=0, tol=cut)
     if rank == 0 or cut == 0:
         raise ValueError(
-            "Nystroem: the kernel of the landmarks is zero; it must be positive on "
-            "its diagonal."
+            "Nystroem: the kernel of the landmarks is zero, but k(x, x) must be "
+            "positive; check the data, or use another kernel."
         )
     mixing, _ = lapack.dtrtri(np.triu(U[:rank, :rank]), lower=0)
     return pivots[:rank] - 1, np.ascontiguousarray(mixing, dtype=dtype)

@@ -1,4 +1,4 @@
-"""What bochner's transformers share: validation, names, tags, the kernel they take."""
+"""Base classes of transformers: validation, column names, tags and the kernel."""
 
 from __future__ import annotations
 
@@ -45,16 +45,39 @@ from .feature_map import all_finite, inner_products
 def checked_rows(
     owner: Any, X: Any, y: Any = None, *, reset: bool, **checks: Any
 ) -> Any:
-    """X, or X and y, validated: dense or CSR, float32 or float64, finite.
+    """Validate X, or X and y: dense or CSR, float32 or float64, finite.
 
-    Columns that have names are put in the order of the fit as `_names` describes.
+    Named columns are put into the order of the fit (see `_core.column_names`).
+
+    Parameters
+    ----------
+    owner : estimator
+        Holds the names and the number of columns.
+    X : array, CSR matrix or data frame of shape (n, n_features)
+        Rows.
+    y : array or None, default None
+        Targets.
+    reset : bool
+        Whether this is a fit, which stores the columns on `owner`; otherwise the
+        columns are compared with the stored ones.
+    **checks
+        Further arguments of scikit-learn's `validate_data`, used together with y.
+
+    Returns
+    -------
+    The validated X, or the pair of X and y.
+
+    Raises
+    ------
+    ValueError
+        If X is not numeric or not finite, or if its columns differ from the fit.
     """
-    given = {} if y is None else {"y": y, **checks}
+    target_checks = {} if y is None else {"y": y, **checks}
     checks = {
         "accept_sparse": "csr",
         "dtype": FLOATS,
-        "ensure_all_finite": False,  # all cores look, below
-        **given,
+        "ensure_all_finite": False,  # `all_finite` below is faster: it uses all cores
+        **target_checks,
     }
     check_unmasked("y", y)
     X = _checked_storage(X)
@@ -63,7 +86,7 @@ def checked_rows(
     rows = X.X if isinstance(X, NamedRows) else X
     with text_refused(owner, rows):
         if rows is not X and not reset and hasattr(owner, "feature_names_in_"):
-            # names agree, but an array does not show that to `validate_data`
+            # `in_order` has compared the names; `validate_data` sees only an array
             check = check_array if y is None else check_X_y
             out = check(rows, estimator=owner, **checks)
         else:
@@ -85,85 +108,101 @@ def _checked_storage(X: Any) -> Any:
 
 
 def _not_finite(owner: Any, X: Any) -> ValueError:
-    """What rows X hold that is no number, how often, where first, and the way out."""
+    """The error for rows X with NaN or infinity: how many, where first, a way out."""
     numbers = X.data if sparse.issparse(X) else X
     missing = np.isnan(numbers)
     infinite = not missing.any()
-    odd = np.isinf(numbers) if infinite else missing
-    place = int(odd.ravel().argmax())
+    invalid = np.isinf(numbers) if infinite else missing
+    place = int(invalid.ravel().argmax())
     row, column = divmod(place, X.shape[1])
     if sparse.issparse(X):
         row = int(np.searchsorted(X.indptr, place, side="right")) - 1
         column = int(X.indices[place])
     names = getattr(owner, "feature_names_in_", None)
     where = f"column {column}" if names is None else f"column {names[column]!r}"
-    what = "NaN"
+    problem = "NaN"
     way_out = (
-        "fill missing values in first, by sklearn.impute.SimpleImputer in a Pipeline, "
-        "or by bochner.preprocessing.for_table for a data frame"
+        "fill in missing values first, with sklearn.impute.SimpleImputer in a Pipeline "
+        "or, for a data frame, with bochner.preprocessing.for_table"
     )
     if infinite:
-        what = f"infinity or a value too large for {X.dtype}"
-        way_out = "replace such values, or scale the data"
+        problem = f"infinity or a value too large for {X.dtype}"
+        way_out = "replace these values, or scale the data"
     return ValueError(
-        f"Input X contains {what}: {np.count_nonzero(odd)} of {X.shape[0]} × "
+        f"Input X contains {problem}: {np.count_nonzero(invalid)} of {X.shape[0]} × "
         f"{X.shape[1]} entries, the first in row {row}, {where}. "
         f"{type(owner).__name__} takes finite numbers; {way_out}."
     )
 
 
 def set_columns(owner: Any, X: Any) -> None:
-    """Number and names of the columns of a Dask collection, as a fit keeps them."""
+    """Store the number and names of the columns of a Dask collection on `owner`."""
     like = X._meta if hasattr(X, "columns") else np.empty((0, X.shape[1]))
     validate_data(owner, like, reset=True, skip_check_array=True)
     remember_names(owner, like)
 
 
 class RowTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """What transformers of dense or CSR rows share: validation, names and tags."""
+    """Base class of transformers of dense or CSR rows: validation, names and tags."""
 
     def forward(self, ops: Ops, X: Tensor) -> Tensor:
-        """What `transform` gives for rows X, in the operations of any namespace."""
+        """The output of `transform` for rows X, in the operations of `ops`.
+
+        Parameters
+        ----------
+        ops : Ops
+            Array operations, for instance those of NumPy or of the ONNX writer.
+        X : Tensor of shape (n, n_features)
+            Rows, as a tensor of `ops`.
+
+        Returns
+        -------
+        Tensor of shape (n, n_components)
+        """
         raise NotImplementedError
 
     def outputs(self, ops: Ops, X: Tensor) -> dict[str, Tensor]:
-        """Everything an exported model says of rows X, by name."""
+        """All outputs of an exported model for rows X, by name.
+
+        The parameters are those of `forward`.
+        """
         return {"features": self.forward(ops, X)}
 
     def _validated(self, X: Any, *, reset: bool) -> Any:
         if is_stream(X):
             raise TypeError(
-                f"{type(self).__name__}: a map is fitted on rows in memory, and this "
-                "is a stream. Give the map to a learner, which fits it on the first "
-                "block: KernelRegressor(features=…); or fit it on the rows of a block."
+                f"{type(self).__name__}: X must be rows in memory; got a stream. Pass "
+                "the map to a learner, which fits it on the first block of the stream "
+                "(KernelRegressor(features=…)), or fit it on the rows of one block."
             )
         if is_lazy(X) or isinstance(X, LazyRows):
             return self._lazy_rows(X, reset=reset)
         return checked_rows(self, X, reset=reset)
 
     def _lazy_rows(self, X: Any, *, reset: bool) -> LazyRows:
-        """Rows of a Dask collection, of which a fit reads little."""
+        """A Dask collection as rows, of which a fit reads only a few."""
         if not reset:
             raise TypeError(
-                f"{type(self).__name__}: this needs rows at hand; give X.compute() of "
-                "some rows instead of a Dask collection."
+                f"{type(self).__name__}: X must be rows in memory; got a Dask "
+                "collection. Pass X.compute() of some rows."
             )
         rows = X if isinstance(X, LazyRows) else LazyRows(as_array(X))
         set_columns(self, X if hasattr(X, "columns") else rows)
         return rows
 
     def _weighted(self, X: Any, weight: Any) -> tuple[Any, Any]:
-        """Rows and their weights, validated; of a Dask collection those that count."""
+        """Rows and their validated weights; LazyRows drop rows of weight zero."""
         owner = type(self).__name__
         if isinstance(X, LazyRows):
             return X.weighted(owner, weight)
         return X, check_weight(owner, weight, X)
 
-    def _at_hand(self, X: Any, y: Any, *, reset: bool = True) -> tuple[Any, Any]:
-        """Validated rows with their targets; of a Dask collection a sample."""
+    def _in_memory(self, X: Any, y: Any, *, reset: bool = True) -> tuple[Any, Any]:
+        """Validated rows and targets in memory; a sample of a Dask collection."""
         return in_memory(self._validated(X, reset=reset), y)
 
     def _part(self, name: str, known: Any, kind: type) -> Any:
+        """The parameter `name` as an object, created by name if it is a string."""
         return check_choice(type(self).__name__, name, getattr(self, name), known, kind)
 
     def __sklearn_tags__(self):
@@ -174,45 +213,48 @@ class RowTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
 
 class KernelTransformer(RowTransformer):
-    """A transformer whose features have a kernel for their inner products.
+    """Base class of transformers whose inner products approximate a kernel.
 
-    Subclasses have the parameters `kernel` and `gamma`, and set `feature_map_`, a
-    function of rows, in `fit`.
+    Subclasses have the parameters `kernel` and `gamma`. Their `fit` sets
+    `feature_map_`, a function of rows.
     """
 
     @over_chunks
     def transform(self, X: Any) -> np.ndarray:
-        """Features of X.
+        """Compute the features of X.
 
         Parameters
         ----------
         X : array, CSR matrix or Dask collection of shape (n, n_features)
+            Rows.
 
         Returns
         -------
         array of shape (n, n_components), in X's floating type
-            (whole numbers or CSR where the features are codes; a lazy Dask array for a
-            Dask collection)
+            Integers or a CSR matrix if the features are codes; a lazy Dask array if X
+            is a Dask collection.
         """
         check_is_fitted(self, "feature_map_")
         return self.feature_map_(self._validated(X, reset=False))
 
     def forward(self, ops: Ops, X: Tensor) -> Tensor:
-        """What `transform` gives for rows X, in the operations of any namespace."""
+        """The output of `transform` for rows X, in the operations of `ops`."""
         return self.feature_map_.forward(ops, X)
 
     def approximate_kernel(self, X: Any, Y: Any = None) -> np.ndarray:
-        """⟨φ(x), φ(y)⟩ for all rows of X and Y; of codes, the share of equal ones.
+        """⟨φ(x), φ(y)⟩ for all rows of X and Y; for codes, the share of equal codes.
 
         Parameters
         ----------
         X : array or CSR matrix of shape (n, n_features)
-        Y : array or CSR matrix of shape (n', n_features), optional
-            X itself if None.
+            Rows x.
+        Y : array or CSR matrix of shape (n', n_features) or None, default None
+            Rows y; None means X.
 
         Returns
         -------
         array of shape (n, n')
+            The approximate Gram matrix.
         """
         check_is_fitted(self, "feature_map_")
         F = self.feature_map_(self._validated(X, reset=False))
@@ -220,7 +262,10 @@ class KernelTransformer(RowTransformer):
         return inner_products(F, G)
 
     def _kernel(self, nonlinearity: Nonlinearity) -> Kernel:
-        """The kernel asked for, or the nonlinearity's own; refused if it has none."""
+        """The kernel parameter as an object, or the nonlinearity's default kernel.
+
+        Raises an error if the nonlinearity does not approximate the kernel.
+        """
         if self.kernel is None:
             return nonlinearity.default_kernel(self.gamma)
         kernel = self._named_kernel()
@@ -228,14 +273,13 @@ class KernelTransformer(RowTransformer):
         return kernel
 
     def _named_kernel(self) -> Kernel:
-        """The kernel asked for by name, with `gamma`, or by object, without it."""
+        """The kernel parameter as an object; a name takes its bandwidth from gamma."""
         owner = type(self).__name__
         if isinstance(self.kernel, Kernel) and not _is_default(self.gamma):
             warnings.warn(
-                f"{owner}: gamma={self.gamma!r} is not used, because the kernel is an "
-                f"object, which has a bandwidth of its own or none: {self.kernel!r}. "
-                "Set that one (kernel__… in a grid search), or give the kernel by "
-                "name.",
+                f"{owner}: gamma={self.gamma!r} is not used, because kernel is an "
+                f"object with its own parameters: {self.kernel!r}. Set the bandwidth "
+                "there (kernel__… in a grid search), or give the kernel by name.",
                 stacklevel=5,
             )
         known = {name: partial(k.with_gamma, self.gamma) for name, k in KERNELS.items()}
@@ -247,7 +291,7 @@ class KernelTransformer(RowTransformer):
 
 
 def check_fitted(model: Any) -> None:
-    """Refuse a model that is not fitted, or a Pipeline with a step that is not."""
+    """Raise NotFittedError unless the model, or every step of a Pipeline, is fitted."""
     check_is_fitted(model)
     for _, step in getattr(model, "steps", ()):
         if isinstance(step, BaseEstimator):

@@ -32,6 +32,10 @@ class ShiftInvariant(Kernel):
     --------
     Gaussian, Laplacian, Cauchy, Matern, RationalQuadratic, Spherical : Subclasses.
 
+    References
+    ----------
+    A. Rahimi and B. Recht, Random features for large-scale kernel machines, NIPS 2007.
+
     Examples
     --------
     >>> from bochner import kernels

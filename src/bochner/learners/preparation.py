@@ -123,6 +123,9 @@ CANDIDATES_PER_COMPONENT = 10
 LEARNED_COMPONENTS = 256
 """Components of a learned map, which needs few, where none are asked for."""
 
+FEW_CLASSES = 100
+"""Classes up to which features take more memory than the classes do."""
+
 DEVIATION_ROWS = 20_000
 """Rows asked for the standard deviation of features."""
 
@@ -225,8 +228,8 @@ def check_class_memory(owner: Any, n_classes: int, first: Block) -> None:
     codes of a chunk of rows (b, K), and but for "squared" the curvature (n, K), which
     counts as data where a budget is given. Rows of a Dask collection are elsewhere.
     """
-    if n_classes == 2:
-        return
+    if n_classes <= FEW_CLASSES:
+        return  # features take more than classes: their own check comes later
     size = first.X.dtype.itemsize
     n = 0 if isinstance(first.X, LazyRows) else first.X.shape[0]
     name, given = type(owner).__name__, owner.memory is not None

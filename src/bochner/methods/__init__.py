@@ -1,24 +1,16 @@
 """Methods: named compositions of parts, one short function per published method.
 
-All take `n_components, *, gamma="scale", kernel=None, random_state=None` as
-`RandomFeatures` does (maxout has no bandwidth and a kernel of its own), further parts
-of it by keyword (``nonlinearity="cos"``), and return an unfitted transformer. Those of
-`compact` are fitted with y.
+Every method takes `n_components, *, gamma="scale", kernel=None, random_state=None` like
+`RandomFeatures`, and returns an unfitted transformer. Further parameters of the
+transformer are keyword arguments (``nonlinearity="cos"``). `maxout` and `maxout_codes`
+have neither `gamma` nor `kernel`: they have no bandwidth and a kernel of their own. The
+transformers of `compact` and `compact_circulant` are fitted with y.
 """
 
-from .compressed import compact, compact_circulant, compressive, frank_wolfe, giga, jl
-from .uncompressed import (
-    block_diagonal,
-    circulant,
-    fastfood,
-    maxout,
-    maxout_codes,
-    nystroem,
-    orf,
-    qmc,
-    rff,
-    sorf,
-)
+from .compressed import compressive, frank_wolfe, giga, jl
+from .data_dependent import compact, compact_circulant, nystroem
+from .fourier import block_diagonal, circulant, fastfood, orf, qmc, rff, sorf
+from .maxout_units import maxout, maxout_codes
 
 METHODS = {
     method.__name__: method

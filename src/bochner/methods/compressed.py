@@ -1,43 +1,75 @@
-"""Methods that measure data first, keep few of their features, or learn them."""
+"""Methods that compress the data or the features.
+
+`compressive` reduces the rows to random measurements before it draws features. `giga`,
+`frank_wolfe` and `jl` draw many features and keep few. As in the paper, their
+candidates are cosines of independent frequencies with random phases, so that M columns
+take M frequencies.
+"""
 
 from __future__ import annotations
 
 from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
 
 from ..compression.base import N_CANDIDATES, Compression
 from ..compression.frank_wolfe import FrankWolfe
 from ..compression.giga import GIGA
 from ..compression.greedy import N_ROWS
 from ..compression.jl import JL
-from ..features.compact.compact_map import CompactMap
 from ..features.random_features import RandomFeatures
+from ..kernels.base import Kernel
+from ..projections.base import Projection
 from ..projections.compressive import Compressive
 
 
 def compressive(
     n_components: int = 1024,
     *,
-    gamma: Any = "scale",
-    kernel: Any = None,
-    random_state: Any = None,
-    n_measurements: Any = "auto",
-    projection: Any = "dense",
+    gamma: float | str | ArrayLike = "scale",
+    kernel: Kernel | str | None = None,
+    random_state: int | np.random.RandomState | None = None,
+    n_measurements: int | str = "auto",
+    projection: Projection | str = "dense",
     ensemble: str = "gaussian",
     **parts: Any,
 ) -> RandomFeatures:
-    """Compressive random features: features of p random measurements of the data.
+    """Compressive random features: features of p random measurements.
 
-    φ(P x), P an orthoprojector to R^p: close to φ(x) for sparse x, and measurements may
-    come from elsewhere: `P, second = features.feature_map_.split()`. See
-    `projections.Compressive`. O(n p (d + M)) time, O(p (d + M)) memory.
+    φ(P x), where P is an orthoprojector to R^p: close to φ(x) for sparse x. The two
+    stages can run in different places: ``P, second = features.feature_map_.split()``.
+    See `projections.Compressive`. O(n p (d + M)) time, O(p (d + M)) memory.
 
     Parameters
     ----------
-    n_measurements : int or "auto"
+    n_components : int, default 1024
+        M, the number of features. By default each of m = M/2 frequencies gives a cosine
+        and a sine, so that M must be even.
+    gamma : float, array of shape (n_features,) or str, default "scale"
+        Bandwidth of the kernel, or the name of a rule that derives it from the data
+        (see `kernels.Gaussian`). Ignored if `kernel` is a Kernel object.
+    kernel : Kernel, str or None, default None
+        Kernel to approximate; None is the Gaussian kernel.
+    random_state : int, RandomState or None, default None
+        Seed of all random draws.
+    n_measurements : int or "auto", default "auto"
         p, at most d; "auto" is a quarter of d.
-    projection : Projection or name
-        The second stage, on measurements.
-    ensemble : "gaussian" or "sign"
+    projection : Projection or str, default "dense"
+        Projection of the second stage, which acts on the measurements.
+    ensemble : {"gaussian", "sign"}, default "gaussian"
+        Distribution of P before it is made orthonormal.
+    **parts
+        Other parameters of `RandomFeatures`, for instance ``nonlinearity="cos"``.
+
+    Returns
+    -------
+    RandomFeatures
+        An unfitted transformer.
+
+    See Also
+    --------
+    bochner.projections.Compressive : The projection of this method.
 
     References
     ----------
@@ -64,9 +96,9 @@ def compressive(
 def giga(
     n_components: int = 1024,
     *,
-    gamma: Any = "scale",
-    kernel: Any = None,
-    random_state: Any = None,
+    gamma: float | str | ArrayLike = "scale",
+    kernel: Kernel | str | None = None,
+    random_state: int | np.random.RandomState | None = None,
     n_candidates: int = N_CANDIDATES,
     target: str = "kernel",
     refit: bool = True,
@@ -74,18 +106,46 @@ def giga(
     n_pairs: int | None = None,
     **parts: Any,
 ) -> RandomFeatures:
-    """RFM-GIGA: the weighted subset of many features that gives the kernel best.
+    """RFM-GIGA: the weighted subset of features that fits the kernel best.
 
-    √w_j z_j for few of n_candidates features z_j, chosen on pairs of rows by
-    greedy iterative geodesic ascent: see `compression.GIGA`. As in the paper, of dense
-    frequencies with random phases (`nonlinearity="cos"`), so M columns take M
-    frequencies. Fewer are kept, with a warning, where more do not lower the error.
-    O(n d M) time after the selection, O(d M) memory.
+    √w_j z_j for a few of n_candidates features z_j, selected on pairs of rows by greedy
+    iterative geodesic ascent: see `compression.GIGA`. If more features do not lower the
+    error, fewer than n_components are kept, with a warning. O(n d M) time after the
+    selection, O(d M) memory.
 
     Parameters
     ----------
-    n_candidates, target, refit, n_rows, n_pairs
-        As in `compression.GIGA`.
+    n_components : int, default 1024
+        M, the number of features to keep.
+    gamma : float, array of shape (n_features,) or str, default "scale"
+        Bandwidth of the kernel, or the name of a rule that derives it from the data
+        (see `kernels.Gaussian`). Ignored if `kernel` is a Kernel object.
+    kernel : Kernel, str or None, default None
+        Kernel to approximate; None is the Gaussian kernel.
+    random_state : int, RandomState or None, default None
+        Seed of all random draws.
+    n_candidates : int, default 5000
+        Number of candidate features drawn.
+    target : {"kernel", "features"}, default "kernel"
+        Approximate the exact kernel, or its estimate from all candidates.
+    refit : bool, default True
+        Whether to refit the weights of the kept features; the paper does not.
+    n_rows : int, default 2000
+        Number of rows sampled for the selection, all pairs of which are used.
+    n_pairs : int or None, default None
+        Number of pairs to sample instead, as in the paper.
+    **parts
+        Other parameters of `RandomFeatures`. As in the paper, the defaults are
+        ``projection="dense"`` and ``nonlinearity="cos"``.
+
+    Returns
+    -------
+    RandomFeatures
+        An unfitted transformer.
+
+    See Also
+    --------
+    bochner.compression.GIGA : The algorithm, and the cost of the selection.
 
     References
     ----------
@@ -100,16 +160,18 @@ def giga(
     >>> methods.giga(16, n_candidates=200, random_state=0).fit_transform(X).shape
     (50, 16)
     """
-    few = GIGA(n_candidates, target, refit, n_rows, n_pairs)
-    return _compressed(n_components, gamma, kernel, random_state, few, parts)
+    compression = GIGA(n_candidates, target, refit, n_rows, n_pairs)
+    return _with_compression(
+        compression, n_components, gamma, kernel, random_state, parts
+    )
 
 
 def frank_wolfe(
     n_components: int = 1024,
     *,
-    gamma: Any = "scale",
-    kernel: Any = None,
-    random_state: Any = None,
+    gamma: float | str | ArrayLike = "scale",
+    kernel: Kernel | str | None = None,
+    random_state: int | np.random.RandomState | None = None,
     n_candidates: int = N_CANDIDATES,
     target: str = "kernel",
     refit: bool = True,
@@ -119,13 +181,42 @@ def frank_wolfe(
 ) -> RandomFeatures:
     """RFM-FW: a weighted subset of many features by the Frank-Wolfe algorithm.
 
-    As `giga`, by another path that cannot shrink the kernel: see
+    The same map as `giga`, from another algorithm, which cannot shrink the kernel: see
     `compression.FrankWolfe`. O(n d M) time after the selection, O(d M) memory.
 
     Parameters
     ----------
-    n_candidates, target, refit, n_rows, n_pairs
-        As in `compression.GIGA`.
+    n_components : int, default 1024
+        M, the number of features to keep.
+    gamma : float, array of shape (n_features,) or str, default "scale"
+        Bandwidth of the kernel, or the name of a rule that derives it from the data
+        (see `kernels.Gaussian`). Ignored if `kernel` is a Kernel object.
+    kernel : Kernel, str or None, default None
+        Kernel to approximate; None is the Gaussian kernel.
+    random_state : int, RandomState or None, default None
+        Seed of all random draws.
+    n_candidates : int, default 5000
+        Number of candidate features drawn.
+    target : {"kernel", "features"}, default "kernel"
+        Approximate the exact kernel, or its estimate from all candidates.
+    refit : bool, default True
+        Whether to refit the weights of the kept features; the paper does not.
+    n_rows : int, default 2000
+        Number of rows sampled for the selection, all pairs of which are used.
+    n_pairs : int or None, default None
+        Number of pairs to sample instead, as in the paper.
+    **parts
+        Other parameters of `RandomFeatures`. As in the paper, the defaults are
+        ``projection="dense"`` and ``nonlinearity="cos"``.
+
+    Returns
+    -------
+    RandomFeatures
+        An unfitted transformer.
+
+    See Also
+    --------
+    giga : Lower error at the same cost.
 
     References
     ----------
@@ -140,31 +231,54 @@ def frank_wolfe(
     >>> methods.frank_wolfe(16, n_candidates=200, random_state=0).fit_transform(X).shape
     (50, 16)
     """
-    few = FrankWolfe(n_candidates, target, refit, n_rows, n_pairs)
-    return _compressed(n_components, gamma, kernel, random_state, few, parts)
+    compression = FrankWolfe(n_candidates, target, refit, n_rows, n_pairs)
+    return _with_compression(
+        compression, n_components, gamma, kernel, random_state, parts
+    )
 
 
 def jl(
     n_components: int = 1024,
     *,
-    gamma: Any = "scale",
-    kernel: Any = None,
-    random_state: Any = None,
+    gamma: float | str | ArrayLike = "scale",
+    kernel: Kernel | str | None = None,
+    random_state: int | np.random.RandomState | None = None,
     n_candidates: int = N_CANDIDATES,
-    mixing: Any = "dense",
+    mixing: Projection | str = "dense",
     **parts: Any,
 ) -> RandomFeatures:
-    """RFM-JL: random mixtures of many features, the baseline of `giga`.
+    """RFM-JL: random mixtures of many features, the baseline for `giga`.
 
-    V z(x), V a random projection of all n_candidates features z: see `compression.JL`.
-    O(n J₊ (d + M)) time, O(J₊ (d + M)) memory.
+    V z(x), where V is a random projection of all J₊ = n_candidates features z: see
+    `compression.JL`. O(n J₊ (d + M)) time, O(J₊ (d + M)) memory.
 
     Parameters
     ----------
-    n_candidates : int
-        J₊.
-    mixing : Projection or name
-        Draws V: "dense" (Gaussian) or "sorf" (fast Hadamard).
+    n_components : int, default 1024
+        M, the number of features to keep.
+    gamma : float, array of shape (n_features,) or str, default "scale"
+        Bandwidth of the kernel, or the name of a rule that derives it from the data
+        (see `kernels.Gaussian`). Ignored if `kernel` is a Kernel object.
+    kernel : Kernel, str or None, default None
+        Kernel to approximate; None is the Gaussian kernel.
+    random_state : int, RandomState or None, default None
+        Seed of all random draws.
+    n_candidates : int, default 5000
+        J₊, the number of candidate features drawn.
+    mixing : Projection or str, default "dense"
+        Distribution of V, for instance "dense" (Gaussian) or "sorf" (fast Hadamard).
+    **parts
+        Other parameters of `RandomFeatures`. As in the paper, the defaults are
+        ``projection="dense"`` and ``nonlinearity="cos"``.
+
+    Returns
+    -------
+    RandomFeatures
+        An unfitted transformer.
+
+    See Also
+    --------
+    giga : Lower error, from fewer features computed per row.
 
     References
     ----------
@@ -179,103 +293,27 @@ def jl(
     >>> methods.jl(16, n_candidates=200, random_state=0).fit_transform(X).shape
     (50, 16)
     """
-    few = JL(n_candidates, mixing)
-    return _compressed(n_components, gamma, kernel, random_state, few, parts)
+    compression = JL(n_candidates, mixing)
+    return _with_compression(
+        compression, n_components, gamma, kernel, random_state, parts
+    )
 
 
-def _compressed(
-    n_components: int,
-    gamma: Any,
-    kernel: Any,
-    random_state: Any,
+def _with_compression(
     compression: Compression,
+    n_components: int,
+    gamma: float | str | ArrayLike,
+    kernel: Kernel | str | None,
+    random_state: int | np.random.RandomState | None,
     parts: dict[str, Any],
 ) -> RandomFeatures:
-    """Features of independent frequencies with random phases, as in the paper."""
-    usual = {"projection": "dense", "nonlinearity": "cos"}
+    """Compressed cosines of independent frequencies, unless `parts` says otherwise."""
+    defaults = {"projection": "dense", "nonlinearity": "cos"}
     return RandomFeatures(
         n_components,
         kernel=kernel,
         gamma=gamma,
         compression=compression,
         random_state=random_state,
-        **(usual | parts),
-    )
-
-
-def compact(
-    n_components: int = 1024,
-    *,
-    gamma: Any = "scale",
-    kernel: Any = None,
-    random_state: Any = None,
-    **parts: Any,
-) -> CompactMap:
-    """Compact nonlinear maps: few cosines, learned along with a linear model of them.
-
-    φ(x) = √(2/M) [cos(θ_jᵀx + b_j)]_j, Θ and b fitted to y by gradients, from random
-    Fourier features on. Some tens of features do what takes hundreds of random ones;
-    `fit` needs y, unless `objective="kernel"`. O(n d M) time for each of some tens of
-    passes, O(d M) memory.
-
-    Parameters
-    ----------
-    **parts
-        As in `CompactMap`.
-
-    References
-    ----------
-    F. X. Yu, S. Kumar, H. Rowley and S.-F. Chang, Compact nonlinear maps and circulant
-    extensions, 2015.
-
-    Examples
-    --------
-    >>> from bochner import methods
-    >>> X, y = [[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], [0, 1, 1]
-    >>> methods.compact(8, random_state=0).fit(X, y).transform(X).shape
-    (3, 8)
-    """
-    return CompactMap(
-        n_components, kernel=kernel, gamma=gamma, random_state=random_state, **parts
-    )
-
-
-def compact_circulant(
-    n_components: int = 1024,
-    *,
-    gamma: Any = "scale",
-    kernel: Any = None,
-    random_state: Any = None,
-    **parts: Any,
-) -> CompactMap:
-    """Learned circulant maps: one vector of d numbers for every d features.
-
-    φ(x) = √(2/M) cos(circ(r) D x + b), r and b learned by FFT gradients: for inputs of
-    many features, where a matrix would not fit. O(n M log d) time for each pass, O(M)
-    memory.
-
-    Parameters
-    ----------
-    **parts
-        As in `CompactMap`.
-
-    References
-    ----------
-    F. X. Yu, S. Kumar, H. Rowley and S.-F. Chang, Compact nonlinear maps and circulant
-    extensions, 2015, section 8.
-
-    Examples
-    --------
-    >>> from bochner import methods
-    >>> X, y = [[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], [0, 1, 1]
-    >>> methods.compact_circulant(8, random_state=0).fit(X, y).transform(X).shape
-    (3, 8)
-    """
-    return CompactMap(
-        n_components,
-        kernel=kernel,
-        gamma=gamma,
-        projection="circulant",
-        random_state=random_state,
-        **parts,
+        **(defaults | parts),
     )

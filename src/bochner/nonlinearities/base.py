@@ -72,6 +72,14 @@ class SampledNonlinearity:
     See Also
     --------
     Nonlinearity : The spec that samples this value.
+
+    Examples
+    --------
+    >>> from bochner import RandomFeatures
+    >>> features = RandomFeatures(8, nonlinearity="cos_sin").fit([[1.0, 2.0]])
+    >>> sampled = features.feature_map_.nonlinearity
+    >>> sampled.n_in, sampled.n_units, sampled.n_out
+    (4, 4, 8)
     """
 
     n_in: int

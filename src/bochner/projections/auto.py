@@ -88,8 +88,8 @@ class Auto(Projection):
 
     def drawing_numbers(self, n_out: int, n_in: int, law: Law | None = None) -> float:
         law = Normal(1.0) if law is None else law
-        chosen = _chosen(n_in, law, n_out, self.n_maps, None)
-        return chosen.drawing_numbers(n_out, n_in, law)
+        projection = _choose(n_in, law, n_out, self.n_maps, None)
+        return projection.drawing_numbers(n_out, n_in, law)
 
     def _sample(self, law: Law, n_out: int, n_in: int, rng: Stream) -> LinearMap:
         rows = np.empty((0, n_in))

@@ -144,7 +144,7 @@ class Compressive(Projection):
     def drawing_numbers(self, n_out: int, n_in: int, law: Law | None = None) -> float:
         p = self.measurements(n_in)
         first = Orthoprojector(self.ensemble).drawing_numbers(p, n_in)
-        return first + self._second().drawing_numbers(n_out, p, law)
+        return first + self._second_stage().drawing_numbers(n_out, p, law)
 
     def lacking(self, law: Law) -> list[str]:
         """Return the capabilities that either stage needs and the law lacks."""

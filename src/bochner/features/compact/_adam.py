@@ -1,4 +1,4 @@
-"""The compiled step of Adam: a function on arrays, no validation."""
+"""The compiled step of Adam: a function of arrays, without validation."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from ..._core._compiled import compiled
 
 @compiled(fastmath={"contract"})
 def adam(value, gradient, mean, square, average, rates, floors, decays, share):
-    """One step of Adam, in place, on arrays (r, c); a rate and a floor for each row.
+    """One step of Adam, in place, on arrays (r, c), with a rate and a floor per row.
 
     mean ← β₁ mean + (1 − β₁) g,  square ← β₂ square + (1 − β₂) g²,
     value ← value − rate · mean / (√square + floor),
     average ← average + share · (value − average);  decays = (β₁, β₂).
 
-    The corrections of the two averages for their start at zero are in rates and floors.
-    r·c steps.
+    The rates and floors include the corrections for averages that start at zero.
+    O(r c) time.
     """
     keep, fresh = decays[0], value.dtype.type(1) - decays[0]
     keep_square, fresh_square = decays[1], value.dtype.type(1) - decays[1]

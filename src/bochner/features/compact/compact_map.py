@@ -1,93 +1,51 @@
-"""CompactMap: few features that are learned, instead of many that are drawn."""
+"""CompactMap: a map of few learned features instead of many random ones."""
 
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..._core.ops import Ops, Tensor
-from ..._core.parallel import one_blas_thread
 from ..._core.progress import reporter
 from ..._core.random import Stream, as_stream
 from ..._core.rollback import restores_on_error
 from ..._core.validation import check_count, check_flags, check_option, check_positive
 from ...kernels.base import Kernel
+from ...nonlinearities.base import Nonlinearity
 from ...nonlinearities.cosine import Cos
+from ...projections.base import Projection
 from ..transformer import KernelTransformer
 from .initial_model import (
-    SEARCHED_ROWS,
+    MIN_SEARCH_ROWS,
     Recipe,
-    chosen_nonlinearity,
-    chosen_structure,
+    check_nonlinearity,
+    check_structure,
     search_factor,
 )
 from .model import Model
-from .targets import OBJECTIVES, Classes, Targets, read
+from .online import OnlineTraining
+from .optimizers import Adam, Pegasos, Solver
+from .targets import OBJECTIVES, Classes, Targets, training_rows
 from .training import (
-    BEYOND_HOPE,
-    Adam,
-    Pegasos,
+    DIVERGENCE_MESSAGE,
     Schedule,
-    Solver,
     TrainingRows,
-    batch_size_for,
-    exchanged,
     learn,
+    temporary_values,
 )
 
-STREAM_STEPS = 1000
-"""Steps after which the rate has fallen to 1/√2."""
-
-
-@dataclass(eq=False)
-class Online:
-    """One pass over each block, at a rate that falls slowly.
-
-    share(t) = (1 + t/1000)^-½ of the full rate at step t.
-    """
-
-    recipe: Recipe
-    kernel: Kernel
-    targets: Targets | None
-    model: Model
-    solver: Solver
-    rng: Stream
-    t: int = 0
-    half: bool = False
-    """Whether a block is being learned from, or was broken off meanwhile."""
-
-    def add(self, rows: TrainingRows, batch_size: int | None) -> float:
-        """Learn from one more block; its mean value, each batch before its step."""
-        size = min(batch_size or batch_size_for(len(rows)), len(rows))
-        total, rng = 0.0, self.rng.child(self.t)
-        self.half = True
-        with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
-            for X, y in rows.batches(size, rng):
-                share = (1 + self.t / STREAM_STEPS) ** -0.5
-                total += self.solver.step(X, y, share)
-                self.t += 1
-            with exchanged(self.model, self.solver.iterate()):
-                finite = all(np.isfinite(p.value).all() for p in self.model.parameters)
-        return total / rows.n_batches(size) if finite else np.nan
-
-    def settled(self) -> Self:
-        """Itself, once the map that was learned is in place."""
-        self.half = False
-        return self
-
-
 SOLVERS = "adam", "pegasos"
-DEFAULT_LOSS = {"regression": "squared"}
 CLASS_LOSS = {"adam": "hinge", "pegasos": "linear_hinge"}
+"""Default loss of classification, by solver."""
 
 PENALTY = {"adam": 0.0, "pegasos": 0.1}
-"""λ where none is asked for."""
+"""Default λ, by solver."""
 
 
 def _is_supervised(self: Any) -> bool:
@@ -100,91 +58,111 @@ class CompactMap(KernelTransformer):
         φ(x) = √(2/M) [z_j(x)]_j,   z_j(x) = cos(θ_jᵀx + b_j)
         minimise over Θ, b, w, c   λ/2 ‖w‖² + (1/n) Σ_i loss(y_i, wᵀz(x_i) + c)
 
-    starting from random Fourier features. As accurate as random features of many times
-    its size. With objective="kernel" it learns to approximate a kernel on the data,
+    starting from random Fourier features. The learned map is as accurate as a random
+    map with many times as many features. With objective="kernel" the map is learned to
+    approximate a kernel on the data,
 
         minimise over Θ, b, a   mean of (k(x, x') − Σ_j a_j² z_j(x) z_j(x'))²
 
-    (Pegasos leaves the amplitudes a alone), and φ_j(x) = a_j z_j(x).
+    and φ_j(x) = a_j z_j(x). (Pegasos does not learn the amplitudes a.)
 
     Parameters
     ----------
     n_components : int, default 64
-        Number of features M; even for "cos_sin".
-    projection : "dense" or "circulant"
-        What is learned: any matrix Θ, or circulants of one vector for every d features,
-        which take O(M) memory and O(M log d) time a row.
-    objective : "classification", "regression" or "kernel"
-        The first two need y in `fit`.
-    nonlinearity : "cos" or "cos_sin"
-        "cos" learns a phase for every feature.
-    gamma : float, array of (n_features,) or rule, default "scale"
-        Bandwidth of the kernel whose frequencies learning starts from (with
-        objective="kernel", of the kernel to approximate).
-    solver : "adam" or "pegasos"
-        Adam on everything at once, or the paper's alternating subgradient steps, far
-        behind and there for comparison.
-    kernel : Kernel, name or None
-        As in `RandomFeatures`.
-    loss : None, "hinge", "linear_hinge" or "log"
-        For classes: the squared hinge (Adam's default), the paper's (Pegasos'), or the
-        logistic loss. Of more than two classes all scores are compared with each
-        other. Numbers have the squared error.
-    start : None, Projection or name
-        The random map to start from, for projection="dense": see `projections`.
-    phases : bool
-        False leaves phases out (b = 0) in "cos", as the paper does.
-    search : bool
-        Where `gamma` is a rule, there are targets and 20 rows are held out, `fit` first
-        looks for a factor on it by short runs.
-    batch_size : None or int
-        About how many rows a step takes. None: 500, less where there are few rows.
-    max_iter : None or int
-        Passes over the rows. None: as many as 4000 steps take, between 10 and 300.
-    learning_rate : float
-        Adam's: how far a step moves a frequency, relative to those at the start.
-    alpha : None or float
-        λ, for coefficients of plain cosines. None: 0 for Adam, 0.1 for Pegasos.
-    validation_fraction : float
-        Share of the rows (at most 5000) held out, on which the best iterate is chosen.
-    n_iter_no_change : None or int
-        Passes without a lower held-out loss after which learning stops. None: a third
-        of max_iter.
-    verbose : int
-        Report progress on standard error.
-    random_state : int, RandomState or None
+        M, the number of features; even for "cos_sin".
+    projection : {"dense", "circulant"} or Projection, default "dense"
+        Structure of the learned Θ: any matrix, or circulants of one vector for every d
+        features, which take O(M) memory and O(M log d) time per row.
+    objective : {"classification", "regression", "kernel"}, default "classification"
+        The task. The first two need y in `fit`.
+    nonlinearity : {"cos", "cos_sin"} or Nonlinearity, default "cos"
+        "cos" learns a phase for every feature; "cos_sin" has cosines and sines.
+    gamma : float, array of shape (n_features,) or str, default "scale"
+        Bandwidth of `kernel`, or the name of a rule that derives it from the data (see
+        `kernels.Gaussian`).
+    solver : {"adam", "pegasos"}, default "adam"
+        Adam on all parameters at once, or the paper's alternating subgradient steps,
+        which are far less accurate and included for comparison.
+    kernel : Kernel, str or None, default None
+        The kernel whose random frequencies learning starts from, which is also the
+        kernel to approximate with objective="kernel". None is the Gaussian kernel.
+    loss : {"hinge", "linear_hinge", "log"} or None, default None
+        Loss of classification: the squared hinge (default for Adam), the paper's hinge
+        (default for Pegasos) or the logistic loss. With more than two classes all
+        scores are compared with each other. Regression uses the squared error.
+    start : Projection, str or None, default None
+        Projection that draws the initial map, for projection="dense" only; None is
+        `projection` itself.
+    phases : bool, default True
+        False omits the phases (b = 0) of "cos", as the paper does.
+    search : bool, default True
+        Whether `fit` first searches for a factor on the bandwidth by short runs, if
+        `gamma` is a rule, y is used and at least 20 rows are held out.
+    batch_size : int or None, default None
+        Approximate number of rows per step. None: 500, or fewer if there are few rows.
+    max_iter : int or None, default None
+        Number of passes over the rows. None: as many as 4000 steps need, from 10 to
+        300.
+    learning_rate : float, default 0.1
+        Step size of Adam, relative to the size of the initial frequencies.
+    alpha : float or None, default None
+        λ, for coefficients of cosines without a factor. None: 0 for Adam, 0.1 for
+        Pegasos.
+    validation_fraction : float, default 0.1
+        Share of the rows to hold out (at most 5000 rows); the best iterate is chosen on
+        them.
+    n_iter_no_change : int or None, default None
+        Number of passes without a lower held-out loss after which learning stops. None:
+        a third of max_iter.
+    verbose : int, default 0
+        Whether to report progress on standard error.
+    random_state : int, RandomState or None, default None
+        Seed of all random draws.
 
     Attributes
     ----------
     feature_map_ : FeatureMap
-        The learned map: immutable, a function of blocks of rows.
+        The learned map, an immutable function of rows.
     kernel_ : Kernel
-        The kernel approximated, or the one whose frequencies learning started from.
-    coef_ : array of (n_outputs, n_components)
-        The linear head learned along, for features of `transform`; of numbers, for
-        targets less their mean, over their deviation. Not for objective="kernel".
-    intercept_ : array of (n_outputs,)
-    classes_ : array of (n_classes,)
+        The kernel that learning started from or approximates, with its bandwidth
+        resolved.
+    coef_ : array of shape (n_outputs, n_components)
+        Coefficients w of the learned linear head, for the features of `transform`. In
+        regression they predict standardised targets. Not set for objective="kernel".
+    intercept_ : array of shape (n_outputs,)
+        Intercepts c of the linear head.
+    classes_ : array of shape (n_classes,)
+        Class labels; set for objective="classification" only.
     history_ : dict of arrays
-        Of the last `fit`, from the start to the last pass: `epoch`, `loss`,
-        `held_out_loss`, `held_out_error` (of classes: the share that is wrong) and
-        `seconds`.
-    n_iter_, best_iter_ : int
-        Passes made, and the one whose iterate was kept.
+        One entry per pass of the last `fit`, and one for the initial map: `epoch`,
+        `loss`, `held_out_loss`, `held_out_error` (in classification, the share of wrong
+        labels) and `seconds`.
+    n_iter_ : int
+        Number of passes.
+    best_iter_ : int
+        The pass whose iterate was kept.
     n_features_in_ : int
+        Number of features of X.
+
+    See Also
+    --------
+    RandomFeatures : The same maps with random frequencies.
+    bochner.methods.compact_circulant : Learned maps of circulant structure.
 
     Notes
     -----
-    A pass takes 2 n d M multiply-adds for "dense" (rows beyond the margin of a hinge
-    half of that), O(n max(M, d) log d) for "circulant", which pays where d is in the
-    thousands; memory six times that of the map, and one batch. Rows are gathered batch
-    by batch: a memory map of float32 or float64 is never read as a whole. Scale
-    features that differ in size first; few rows of many features are not enough.
+    A pass takes 2 n d M multiply-adds for "dense" (half of that for rows beyond the
+    margin of a hinge loss), and O(n max(M, d) log d) time for "circulant", which is
+    faster if d is in the thousands. Memory: six times that of the map, and one batch.
+    Rows are read batch by batch: a memory map of float32 or float64 is never loaded as
+    a whole. Features of different sizes should be scaled first. Learning needs more
+    than a few rows if there are many features.
 
     References
     ----------
-    F. X. Yu et al., Compact nonlinear maps and circulant extensions, 2015. Corrected:
-    phases or pairs make the map shift-invariant, and Pegasos projects to 1/√λ.
+    F. X. Yu et al., Compact nonlinear maps and circulant extensions, 2015. Two
+    corrections: phases or pairs make the map shift-invariant, and Pegasos projects to
+    ‖w‖ ≤ 1/√λ.
 
     Examples
     --------
@@ -201,14 +179,14 @@ class CompactMap(KernelTransformer):
         self,
         n_components: int = 64,
         *,
-        projection: Any = "dense",
+        projection: Projection | str = "dense",
         objective: str = "classification",
-        nonlinearity: Any = "cos",
-        gamma: Any = "scale",
+        nonlinearity: Nonlinearity | str = "cos",
+        gamma: float | str | ArrayLike = "scale",
         solver: str = "adam",
-        kernel: Any = None,
+        kernel: Kernel | str | None = None,
         loss: str | None = None,
-        start: Any = None,
+        start: Projection | str | None = None,
         phases: bool = True,
         search: bool = True,
         batch_size: int | None = None,
@@ -218,7 +196,7 @@ class CompactMap(KernelTransformer):
         validation_fraction: float = 0.1,
         n_iter_no_change: int | None = None,
         verbose: int = 0,
-        random_state: Any = None,
+        random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.n_components = n_components
         self.projection = projection
@@ -242,125 +220,179 @@ class CompactMap(KernelTransformer):
 
     @restores_on_error
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Draw a map for X, then learn it.
+        """Draw an initial map for X, then learn.
 
         Parameters
         ----------
-        X : array or CSR matrix of shape (n, n_features)
-        y : array of (n,), or (n, n_targets) of numbers
+        X : array, CSR matrix or Dask collection of shape (n, n_features)
+            Training rows; of a Dask collection, a sample is used.
+        y : array of shape (n,) or (n, n_targets), or None, default None
             Labels of any type, or numbers; ignored for objective="kernel".
 
         Returns
         -------
         self
+
+        Warns
+        -----
+        ConvergenceWarning
+            If the loss diverges or learning is interrupted.
         """
-        self._check()
-        X, y = self._at_hand(X, y)
-        targets, rows = read(self.objective, X, y)
+        self._check_parameters()
+        X, y = self._in_memory(X, y)
+        targets, rows = training_rows(self.objective, X, y)
         rng = as_stream(self.random_state)
         strata = None if targets is None else targets.strata(rows.y)
         rows, held = rows.split(self.validation_fraction, rng.child("held"), strata)
-        given = self.batch_size, self.max_iter, self.n_iter_no_change
-        schedule = Schedule.of(len(rows), *given)
+        schedule = Schedule.of(
+            len(rows), self.batch_size, self.max_iter, self.n_iter_no_change
+        )
         recipe = self._recipe()
-        kernel, model = self._begin(recipe, X, targets, rows, held, rng)
+        kernel, model = self._initial_model(recipe, X, targets, rows, held, rng)
         solver, report = self._solver(model), reporter(self)
         history = learn(
             model, solver, rows, held or rows, schedule, rng.child("learn"), report
         )
-        self._set(recipe, kernel, targets, model)
+        self._set_fitted(recipe, kernel, targets, model)
         self.history_, self.best_iter_ = history.arrays(), history.best
         self.n_iter_ = len(history.loss) - 1
         self._n_steps = self.n_iter_ * rows.n_batches(schedule.batch_size)
-        self._online: Any = None
-        if history.complaint:
-            warnings.warn(history.complaint, ConvergenceWarning, stacklevel=3)
+        self._online: OnlineTraining | None = None
+        if history.warning:
+            warnings.warn(history.warning, ConvergenceWarning, stacklevel=3)
         return self
 
     @restores_on_error
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None) -> Self:
         """Learn from one more block of rows, in one pass.
 
-        Goes on from what `fit` has learned; without that the first block sets the
-        start, without a search. The rate falls with the root of the steps: there is no
-        end to aim at, and nothing is held out.
+        Learning resumes from the map of an earlier `fit`. Without one, the first block
+        determines the initial map, without a search for the bandwidth. The learning
+        rate falls with the square root of the number of steps, because the end of the
+        stream is unknown, and no rows are held out.
 
         Parameters
         ----------
         X : array or CSR matrix of shape (n, n_features)
-        y : array of (n,), or (n, n_targets) of numbers
-        classes : array of (n_classes,)
-            All labels there will be, where the first block does not hold them all.
+            Rows of the block.
+        y : array of shape (n,) or (n, n_targets), or None, default None
+            Labels or numbers; ignored for objective="kernel".
+        classes : array of shape (n_classes,) or None, default None
+            All labels of the stream; needed if the first block does not contain all.
 
         Returns
         -------
         self
+
+        Warns
+        -----
+        ConvergenceWarning
+            If the parameters diverge; the map before the block is kept.
         """
-        self._check()
-        X, y = self._at_hand(X, y, reset=not hasattr(self, "feature_map_"))
-        left = getattr(self, "_online", None)
-        online = left if left and not left.half else self._begin_online(X, y, classes)
+        self._check_parameters()
+        X, y = self._in_memory(X, y, reset=not hasattr(self, "feature_map_"))
+        online = getattr(self, "_online", None)
+        if online is None or online.incomplete:
+            online = self._begin_online(X, y, classes)
         if online.recipe.signature != self._recipe().signature:
             raise ValueError(
-                "CompactMap: partial_fit goes on from a map that was learned with "
-                f"{online.recipe.signature}, which has been changed to "
-                f"{self._recipe().signature}. Call fit to begin anew."
+                "CompactMap: partial_fit must have the parameters of the map that it "
+                f"resumes from, {online.recipe.signature}; got "
+                f"{self._recipe().signature}. Restore them, or call fit to start again."
             )
         X = X.astype(online.model.dtype, copy=False)
-        _, rows = read(self.objective, X, y, online.targets)
+        _, rows = training_rows(self.objective, X, y, online.targets)
         if np.isfinite(online.add(rows, self.batch_size)):
-            with exchanged(online.model, online.solver.iterate()):
-                self._set(online.recipe, online.kernel, online.targets, online.model)
-            self._online = online.settled()
+            with temporary_values(online.model, online.solver.iterate()):
+                self._set_fitted(
+                    online.recipe, online.kernel, online.targets, online.model
+                )
+            online.incomplete = False
+            self._online = online
         else:
             self._online = None
-            warnings.warn(BEYOND_HOPE, ConvergenceWarning, stacklevel=3)
+            warnings.warn(DIVERGENCE_MESSAGE, ConvergenceWarning, stacklevel=3)
         return self
 
-    def _begin_online(self, X: Any, y: Any, classes: Any) -> Online:
-        """What the first block of a stream needs: a start, or what `fit` has left."""
+    def _begin_online(self, X: Any, y: Any, classes: Any) -> OnlineTraining:
+        """Training that starts from the fitted map, or from a new initial map."""
         rng = as_stream(self.random_state)
         if hasattr(self, "feature_map_"):
             recipe, kernel, targets = self._fitted
-            model = recipe.model_again(self.feature_map_, self._center, kernel, targets)
+            model = recipe.restore_model(
+                self.feature_map_, self._center, kernel, targets
+            )
             if targets is not None:
                 recipe.set_head(model, self.coef_, self.intercept_)
         else:
             recipe, targets = self._recipe(), None
             if classes is not None:
-                only = ("classification",)
-                check_option("CompactMap", "objective", self.objective, only)
+                allowed = ("classification",)
+                check_option("CompactMap", "objective", self.objective, allowed)
                 targets = Classes.of(classes)
-            targets, rows = read(self.objective, X, y, targets)
-            kernel, model = self._begin(recipe, X, targets, rows, None, rng)
+            targets, rows = training_rows(self.objective, X, y, targets)
+            kernel, model = self._initial_model(recipe, X, targets, rows, None, rng)
         solver = self._solver(model, getattr(self, "_n_steps", 0))
-        return Online(recipe, kernel, targets, model, solver, rng.child("stream"))
+        stream_rng = rng.child("stream")
+        return OnlineTraining(recipe, kernel, targets, model, solver, stream_rng)
 
     @available_if(_is_supervised)
     def decision_function(self, X: Any) -> np.ndarray:
-        """Scores of the learned head, (n, n_outputs); (n,) where there is one.
+        """Compute the scores of the learned linear head.
 
-        Of numbers, less their mean and over their deviation: see `predict`.
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n, n_features)
+            Rows.
+
+        Returns
+        -------
+        array of shape (n,) or (n, n_outputs)
+            One score for two classes, otherwise one per class; in regression,
+            standardised predictions.
         """
         S = self._scores(X)
         return S[:, 0] if S.shape[1] == 1 else S
 
     @available_if(_is_supervised)
     def predict(self, X: Any) -> np.ndarray:
-        """Labels or numbers that the learned head gives, (n,) or (n, n_targets)."""
+        """Predict with the learned linear head.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n, n_features)
+            Rows.
+
+        Returns
+        -------
+        array of shape (n,) or (n, n_targets)
+            Labels or numbers.
+        """
         S = self._scores(X)
         return self._fitted[-1].decode(S)  # type: ignore[union-attr]
 
     @available_if(_is_supervised)
-    def score(self, X: Any, y: Any) -> float:
-        """Share of right labels, or R² of numbers."""
+    def score(self, X: Any, y: ArrayLike) -> float:
+        """Accuracy of the predicted labels, or R² of the predicted numbers.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n, n_features)
+            Rows.
+        y : array of shape (n,) or (n, n_targets)
+            True labels or numbers.
+
+        Returns
+        -------
+        float
+        """
         from sklearn.metrics import accuracy_score, r2_score  # heavy to import
 
-        judge = accuracy_score if self.objective == "classification" else r2_score
-        return float(judge(y, self.predict(X)))
+        metric = accuracy_score if self.objective == "classification" else r2_score
+        return float(metric(y, self.predict(X)))
 
     def outputs(self, ops: Ops, X: Tensor) -> dict[str, Tensor]:
-        """Features, and what the learned head says of them, by name."""
+        """The features and the outputs of the learned head for rows X, by name."""
         F = self.forward(ops, X)
         targets = self._fitted[-1]
         if targets is None:
@@ -373,7 +405,7 @@ class CompactMap(KernelTransformer):
         F = self.feature_map_(self._validated(X, reset=False))
         return F @ self.coef_.T.astype(F.dtype) + self.intercept_.astype(F.dtype)
 
-    def _check(self) -> None:
+    def _check_parameters(self) -> None:
         name = type(self).__name__
         check_count(name, "n_components", self.n_components)
         check_option(name, "objective", self.objective, tuple(OBJECTIVES))
@@ -384,23 +416,24 @@ class CompactMap(KernelTransformer):
             if getattr(self, parameter) is not None:
                 check_count(name, parameter, getattr(self, parameter))
         alpha: Any = self.alpha
-        free = self.solver == "adam" and np.ndim(alpha) == 0 and alpha == 0
-        if alpha is not None and not free:
+        is_zero = np.ndim(alpha) == 0 and alpha == 0
+        if alpha is not None and not (is_zero and self.solver == "adam"):
             check_positive(name, "alpha", alpha)
         share = check_positive(name, "validation_fraction", self.validation_fraction)
         if share >= 1:
             raise ValueError(
-                f"{name}: validation_fraction is a share of the rows, below 1; got "
-                f"{share!r}."
+                f"{name}: validation_fraction must be a share of the rows, below 1; "
+                f"got {share!r}."
             )
         if self.objective == "kernel":
             check_option(name, "loss (with objective='kernel')", self.loss, (None,))
 
     def _recipe(self) -> Recipe:
-        """The parts asked for, and an error before any work if they cannot be."""
-        nonlinearity = chosen_nonlinearity(self.nonlinearity, int(self.n_components))
-        structure, projection = chosen_structure(self.projection, self.start)
-        default = DEFAULT_LOSS.get(self.objective) or CLASS_LOSS[self.solver]
+        """The parts as objects; raises an error if they do not work together."""
+        nonlinearity = check_nonlinearity(self.nonlinearity, int(self.n_components))
+        structure, projection = check_structure(self.projection, self.start)
+        is_regression = self.objective == "regression"
+        default = "squared" if is_regression else CLASS_LOSS[self.solver]
         return Recipe(
             structure,
             projection,
@@ -415,7 +448,7 @@ class CompactMap(KernelTransformer):
     def _penalty(self) -> float:
         return PENALTY[self.solver] if self.alpha is None else float(self.alpha)
 
-    def _begin(
+    def _initial_model(
         self,
         recipe: Recipe,
         X: Any,
@@ -424,31 +457,32 @@ class CompactMap(KernelTransformer):
         held: TrainingRows | None,
         rng: Stream,
     ) -> tuple[Kernel, Model]:
-        """The kernel, and the model before learning."""
-        asked = self._kernel(recipe.nonlinearity)
-        kernel = asked.resolve(X)
-        start = recipe.draw(X, kernel, rng)
-        self._center = start.center
+        """The kernel with its bandwidth resolved, and the model before learning."""
+        unresolved = self._kernel(recipe.nonlinearity)
+        kernel = unresolved.resolve(X)
+        initial = recipe.draw(X, kernel, rng)
+        self._center = initial.center
 
-        def make(factor: float) -> Model:
-            return recipe.model(start, factor, kernel, targets)
+        def make_model(factor: float) -> Model:
+            return recipe.model(initial, factor, kernel, targets)
 
-        searches = self.search and asked.is_rule and targets is not None
-        if not searches or held is None or len(held) < SEARCHED_ROWS:
-            return kernel, make(1.0)
+        searches = self.search and unresolved.is_rule and targets is not None
+        if not searches or held is None or len(held) < MIN_SEARCH_ROWS:
+            return kernel, make_model(1.0)
         factor = search_factor(
-            make, self._solver, rows, held, rng.child("search"), reporter(self)
+            make_model, self._solver, rows, held, rng.child("search"), reporter(self)
         )
-        return kernel.rescaled(factor), make(factor)
+        return kernel.rescaled(factor), make_model(factor)
 
     def _solver(self, model: Model, n_steps: int = 0) -> Solver:
         if self.solver == "adam":
             return Adam(model, self.learning_rate)
         return Pegasos(model, self._penalty, n_steps)
 
-    def _set(
+    def _set_fitted(
         self, recipe: Recipe, kernel: Kernel, targets: Targets | None, model: Model
     ) -> None:
+        """Set the fitted attributes, and delete those of an earlier fit."""
         for stale in ("coef_", "intercept_", "classes_"):
             self.__dict__.pop(stale, None)
         self._fitted = recipe, kernel, targets

@@ -1,7 +1,7 @@
-"""Losses of rows of scores: values and slopes, from one look at the scores.
+"""Losses of rows of scores: values and gradients, computed together.
 
-Of more than two classes all scores are compared with each other, which few features
-need: one class against the rest asks for a half-space per class.
+With more than two classes, all scores are compared with each other. Maps of few
+features need this: one class against the rest would need a half-space per class.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from scipy.special import expit, log_expit, logsumexp
 
 
 class Loss(Protocol):
-    """A loss of K scores a row."""
+    """A loss of K scores per row."""
 
     @property
     def n_outputs(self) -> int:
@@ -23,26 +23,21 @@ class Loss(Protocol):
         ...
 
     def encode(self, y: np.ndarray, dtype: Any) -> np.ndarray:
-        """Targets, (b, …), as scores are compared with them."""
+        """Targets in the form that the loss compares with scores, (b, …)."""
         ...
 
     def __call__(self, S: np.ndarray, T: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The value of every row, (b,), and its slopes ∂/∂S, (b, K)."""
+        """The loss of every row, (b,), and its gradient ∂/∂S, (b, K)."""
         ...
 
     def errors(self, S: np.ndarray, T: np.ndarray) -> np.ndarray:
-        """What counts in the end, (b,): 1 for a wrong class, or the value itself."""
+        """The error of every row, (b,): 1 for a wrong class, or the loss itself."""
         ...
-
-
-def _signs(y: np.ndarray, dtype: Any) -> np.ndarray:
-    """−1 and +1 for classes 0 and 1, (b, 1)."""
-    return (2 * y[:, None] - 1).astype(dtype)
 
 
 @dataclass(frozen=True)
 class Squared:
-    """½ ‖s − t‖², of any number of targets."""
+    """½ ‖s − t‖², for any number of targets."""
 
     n_outputs: int = 1
 
@@ -58,8 +53,8 @@ class Squared:
 
 
 @dataclass(frozen=True)
-class _OfClasses:
-    """What losses of classes share: one score for two of them, one for each of more."""
+class _ClassLoss:
+    """Base class: one score for two classes, otherwise one score per class."""
 
     n_classes: int
 
@@ -68,22 +63,24 @@ class _OfClasses:
         return 1 if self.n_classes == 2 else self.n_classes
 
     def encode(self, y: np.ndarray, dtype: Any) -> np.ndarray:
-        return _signs(y, dtype) if self.n_classes == 2 else y
+        """−1 and +1 for two classes, (b, 1); otherwise the class numbers, (b,)."""
+        return (2 * y[:, None] - 1).astype(dtype) if self.n_classes == 2 else y
 
     def errors(self, S: np.ndarray, T: np.ndarray) -> np.ndarray:
-        """1 where the best score is of another class, (b,)."""
-        right = (T * S)[:, 0] > 0 if S.shape[1] == 1 else S.argmax(axis=1) == T
-        return 1.0 - right
+        """1 if another class has the best score, otherwise 0, (b,)."""
+        correct = (T * S)[:, 0] > 0 if S.shape[1] == 1 else S.argmax(axis=1) == T
+        return 1.0 - correct
 
 
 @dataclass(frozen=True)
-class Hinge(_OfClasses):
-    """Σ over other classes k of max(0, 1 − m_k)^power, m_k = s_y − s_k the margin.
+class Hinge(_ClassLoss):
+    """Σ_{k ≠ y} max(0, 1 − m_k)^power with margins m_k = s_y − s_k.
 
-    Of two classes it is one term with m = t s. power 2 is bochner's hinge: its minimum
-    has the most likely class on top, also where none is likelier than all others
-    together (comparing with the best other class alone does not keep that, nor does
-    power 1, the paper's, which has no slope at the margin).
+    For two classes this is one term, with m = t s for t = ±1. Power 2 is bochner's
+    hinge: at its minimum the most likely class has the largest score, even if that
+    class has a probability below ½. This does not hold if scores are compared with the
+    best other class only, nor for power 1 as in the paper, whose gradient jumps at the
+    margin.
 
     References
     ----------
@@ -96,25 +93,25 @@ class Hinge(_OfClasses):
 
     def __call__(self, S: np.ndarray, T: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         if self.n_classes == 2:
-            values, slopes = self._of_missing(np.maximum(1 - T * S, 0))
+            values, slopes = self._of_shortfall(np.maximum(1 - T * S, 0))
             return values[:, 0], -T * slopes
         rows = np.arange(len(T))
-        missing = np.maximum(S - S[rows, T][:, None] + 1, 0)
-        missing[rows, T] = 0
-        values, slopes = self._of_missing(missing)
+        shortfall = np.maximum(S - S[rows, T][:, None] + 1, 0)
+        shortfall[rows, T] = 0
+        values, slopes = self._of_shortfall(shortfall)
         slopes[rows, T] = -slopes.sum(axis=1)
         return values.sum(axis=1), slopes
 
-    def _of_missing(self, missing: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The function of what is missing to a margin of 1, and its slope."""
+    def _of_shortfall(self, shortfall: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """shortfall^power and its derivative, for the shortfall max(0, 1 − margin)."""
         if self.power == 1:
-            return missing, (missing > 0).astype(missing.dtype)
-        return missing * missing, 2 * missing
+            return shortfall, (shortfall > 0).astype(shortfall.dtype)
+        return shortfall * shortfall, 2 * shortfall
 
 
 @dataclass(frozen=True)
-class Log(_OfClasses):
-    """log Σ_k exp s_k − s_y: for two classes log(1 + exp(−t s)) of one score."""
+class Log(_ClassLoss):
+    """log Σ_k exp s_k − s_y; for two classes log(1 + exp(−t s)) of one score s."""
 
     def __call__(self, S: np.ndarray, T: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         if self.n_classes == 2:
@@ -127,7 +124,7 @@ class Log(_OfClasses):
 
 
 def linear_hinge(n_classes: int) -> Hinge:
-    """The hinge as the paper has it."""
+    """The hinge loss of the paper, of power 1."""
     return Hinge(n_classes, power=1)
 
 
@@ -136,4 +133,4 @@ LOSSES: dict[str, Callable[[int], Loss]] = {
     "linear_hinge": linear_hinge,
     "log": Log,
 }
-"""Losses of classification by their names."""
+"""Losses of classification by name."""

@@ -3,8 +3,8 @@
     z = W x + b,   f = cos z or [cos z, sin z],   value = head(f)
     ∂/∂z = −sin z ∘ ∂/∂f_cos + cos z ∘ ∂/∂f_sin,   ∂/∂W = Σ_rows (∂/∂z) xᵀ
 
-One evaluation gives cosine and sine, of which one is the feature and the other the
-slope.
+One evaluation gives both the cosine and the sine, of which one is the feature and the
+other its derivative.
 """
 
 from __future__ import annotations
@@ -21,60 +21,70 @@ from .losses import Loss
 from .weights import WEIGHT_BLOCK_ROWS, Parameter, Weights
 
 HEAD_BLOCK_ROWS = 64
-"""Rows of features that a thread takes at a time."""
+"""Rows of features that a thread processes at a time."""
 
-COLUMNS = 256
+HEAD_BLOCK_COLUMNS = 256
 """Columns of features whose coefficients a thread differentiates at a time."""
 
-FEW = 0.75
-"""Share of rows with slopes below which the others are left out of what follows."""
-
+ACTIVE_SHARE = 0.75
+"""Rows with zero gradient are skipped if the share of the other rows is below this."""
 
 HEAD_POWER = -2 / 3
-"""f to this power is the size of a coefficient of f features: more features share the
-scores. Of the powers that do well for f = 8 … 512, between −½ and −1."""
+"""The typical size of a coefficient of f features is f to this power, because more
+features share the scores. Powers between −½ and −1 work well for f = 8 … 512."""
 
 
 class Head(Protocol):
-    """The end of the pipeline, with parameters of its own."""
+    """The last stage of a model, which turns features into a value per row.
+
+    A value is the loss of a row, or its squared kernel error.
+    """
 
     coefficients: Parameter | None
-    """Those of a linear function of the features, where there is one."""
+    """Coefficients of a linear function of the features; None without one."""
 
     @property
-    def parameters(self) -> list[Parameter]: ...
+    def parameters(self) -> list[Parameter]:
+        """The parameters of the head."""
+        ...
 
     def targets(self, X: Any, y: Any) -> np.ndarray:
-        """What the features of a batch are compared with, (b, …)."""
+        """The targets that the features of a batch are compared with, (b, …)."""
         ...
 
     def assess(self, F: np.ndarray, T: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Of every row of features its value, and what counts in the end, (b,)."""
+        """The value and the error of every row of features, (b,) each.
+
+        The error is the final measure of quality, for instance 1 for a wrong class.
+        """
         ...
 
     def compare(self, F: np.ndarray, T: np.ndarray) -> np.ndarray:
-        """The value of every row, with own gradients written and slopes made ready."""
+        """The value of every row; writes the head's gradients and prepares `slopes`."""
         ...
 
     def active(self) -> np.ndarray | None:
-        """The rows of the batch that have slopes, where those are few; else None."""
+        """Rows of the batch with a non-zero gradient, if they are few; else None."""
         ...
 
     def slopes(self, rows: Any, out: np.ndarray) -> None:
-        """Write ∂ mean value/∂F of some rows (a slice or an index) of the batch."""
+        """Write ∂ mean value/∂F of some rows (a slice or indices) of the batch."""
         ...
 
 
 class LinearHead:
-    """Scores S = F B + b under a loss, and λ/2 ‖B‖² on the side.
+    """The loss of scores S = F B + b, with the penalty λ/2 ‖B‖².
 
     Parameters
     ----------
     loss : Loss
-    coefficients : array of (f, K)
-    intercept : array of (K,)
+        Loss of a row of scores.
+    coefficients : array of shape (f, K)
+        Initial B.
+    intercept : array of shape (K,)
+        Initial b.
     penalty : float
-        λ, for coefficients of these features.
+        λ, for features without any factor.
     """
 
     coefficients: Parameter | None
@@ -125,13 +135,13 @@ class LinearHead:
             np.matmul(F[:, columns].T, G, out=B.gradient[columns])
             B.gradient[columns] += B.value[columns] * penalty
 
-        for_fixed_blocks(step, F.shape[1], COLUMNS, len(F))
+        for_fixed_blocks(step, F.shape[1], HEAD_BLOCK_COLUMNS, len(F))
         G.sum(axis=0, out=self._b.gradient[0])
         return values
 
     def active(self) -> np.ndarray | None:
         rows = np.flatnonzero(self._G.any(axis=1))
-        return rows if len(rows) < FEW * len(self._G) else None
+        return rows if len(rows) < ACTIVE_SHARE * len(self._G) else None
 
     def slopes(self, rows: Any, out: np.ndarray) -> None:
         np.matmul(self._G[rows], self._B.value.T, out=out)
@@ -140,14 +150,15 @@ class LinearHead:
 class KernelHead:
     """(k(x, x') − Σ_j a_j² f_j(x) f_j(x'))², over all ordered pairs of a batch.
 
-    Each frequency has an amplitude a of its own, learned along. b²·f multiply-adds
-    twice, and the kernel of the batch.
+    Each frequency has its own amplitude a, which is learned too. A batch takes two
+    products of b²·f multiply-adds, and the kernel of its rows.
 
     Parameters
     ----------
     kernel : Kernel
-        Resolved.
-    amplitudes : array of (m,)
+        The kernel to approximate, with its bandwidth resolved.
+    amplitudes : array of shape (m,)
+        Initial amplitudes.
     """
 
     coefficients: Parameter | None = None
@@ -176,7 +187,7 @@ class KernelHead:
 
         def step(rows: slice) -> None:
             error = A[rows] @ A.T - T[rows]
-            # twice for the square, twice because a row is on both sides of pairs
+            # a factor 2 for the square, and 2 because a row is on both sides of pairs
             np.matmul(error * F.dtype.type(4 / len(F) ** 2), A, out=slopes[rows])
             np.square(error).mean(axis=1, out=values[rows])
 
@@ -193,28 +204,30 @@ class KernelHead:
         out[:] = self._slopes[rows]
 
     def _factors(self, F: np.ndarray) -> np.ndarray:
-        """Amplitudes of all columns: those of cosines, then those of sines."""
+        """Amplitudes of all columns: of the cosines, then of the sines."""
         a = self.amplitudes.value[0]
         return np.tile(a, F.shape[1] // a.size)
 
 
 RADIANS = 2 * np.pi
-"""Of one turn, in which compiled cosines take phases."""
+"""Radians per turn; the compiled cosines take phases in turns."""
 
 
 class Model:
-    """Cosines of learned frequencies and phases, under a head.
+    """Cosines of learned frequencies and phases, followed by a head.
 
     Parameters
     ----------
     weights : Weights
         W, (m, d).
-    biases : array of (m,)
+    biases : array of shape (m,)
         Phases b, in radians.
     head : Head
+        Turns features into values.
     pairs : bool
         Whether sines are features too.
     learns_biases : bool
+        Whether the phases are learned.
     """
 
     def __init__(
@@ -230,55 +243,59 @@ class Model:
         self.biases = Parameter.row(biases)
         self._pairs = pairs
         self._learns_biases = learns_biases
-        self._kept: dict[int, np.ndarray] = {}
+        self._scratch_arrays: dict[int, np.ndarray] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_kept": {}}  # scratch
+        return {**self.__dict__, "_scratch_arrays": {}}
 
     @property
     def dtype(self) -> np.dtype:
+        """Floating type in which the model computes."""
         return self.biases.value.dtype
 
     @property
     def map_parameters(self) -> list[Parameter]:
-        """Those of the features."""
-        learned = [self.weights.parameter]
-        return [*learned, self.biases] if self._learns_biases else learned
+        """The learned parameters of the features."""
+        if self._learns_biases:
+            return [self.weights.parameter, self.biases]
+        return [self.weights.parameter]
 
     @property
     def parameters(self) -> list[Parameter]:
+        """All learned parameters: of the features, then of the head."""
         return self.map_parameters + self.head.parameters
 
     def differentiate(self, X: Any, y: Any) -> float:
-        """Write all gradients of the mean value of a batch, and return that."""
+        """Write the gradients of all parameters; returns the batch's mean value."""
         batch = self.weights.prepare(X)
         both = self._cosines(batch, X.shape[0])
         value = self._compare(X, y, both)
         active = self.head.active()
-        if active is not None:  # the others' slopes are zero
+        if active is not None:  # the slopes of the other rows are zero
             batch, both = self.weights.select(batch, active), both[active]
-        through = self._through(both, active)
-        self.weights.differentiate(batch, through)
+        slopes = self._phase_slopes(both, active)
+        self.weights.differentiate(batch, slopes)
         if self._learns_biases:
-            through.sum(axis=0, out=self.biases.gradient[0])
+            slopes.sum(axis=0, out=self.biases.gradient[0])
         return value
 
     def differentiate_head(self, X: Any, y: Any) -> float:
-        """Write the gradients of the head alone, which saves the longer half."""
+        """Write the gradients of the head only, in less than half of the time."""
         both = self._cosines(self.weights.prepare(X), X.shape[0])
         return self._compare(X, y, both)
 
     def _compare(self, X: Any, y: Any, both: np.ndarray) -> float:
+        """The mean value of a batch; writes the head's gradients."""
         T = self.head.targets(X, y)
         values = self.head.compare(self._features(both), T)
         return float(values.mean(dtype=np.float64))
 
     def assess(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Of every row of a batch its value, and what counts in the end, (b,)."""
+        """The value and the error of every row of a batch, (b,) each."""
         return self.head.assess(self.features(X), self.head.targets(X, y))
 
     def features(self, X: Any) -> np.ndarray:
-        """f of every row of a batch, (b, m) or (b, 2m), without any factor."""
+        """Features f of every row of a batch, (b, m) or (b, 2m), without any factor."""
         both = self._cosines(self.weights.prepare(X), X.shape[0])
         return self._features(both)
 
@@ -296,10 +313,14 @@ class Model:
         return both
 
     def _features(self, both: np.ndarray) -> np.ndarray:
+        """The features among [cos z, sin z]."""
         return both if self._pairs else both[:, : both.shape[1] // 2]
 
-    def _through(self, both: np.ndarray, active: np.ndarray | None) -> np.ndarray:
-        """Slopes ∂/∂z of the head's slopes, (b, m), for the rows that `both` has."""
+    def _phase_slopes(self, both: np.ndarray, active: np.ndarray | None) -> np.ndarray:
+        """∂ mean value/∂z, (b, m), from the head's slopes, for the rows of `both`.
+
+        `active` holds the indices of these rows in the batch; None means all rows.
+        """
         m = both.shape[1] // 2
         slopes = self._scratch(2, len(both), self._features(both).shape[1])
         out = slopes[:, :m]
@@ -314,8 +335,10 @@ class Model:
         return out
 
     def _scratch(self, place: int, n: int, n_columns: int) -> np.ndarray:
-        """An array that is kept from batch to batch: fresh pages are slow."""
+        """An array that is reused for every batch, because new pages are slow."""
         size = n * n_columns
-        if place not in self._kept or self._kept[place].size < size:
-            self._kept[place] = np.empty(size, dtype=self.dtype)
-        return self._kept[place][:size].reshape(n, n_columns)
+        scratch = self._scratch_arrays.get(place)
+        if scratch is None or scratch.size < size:
+            scratch = np.empty(size, dtype=self.dtype)
+            self._scratch_arrays[place] = scratch
+        return scratch[:size].reshape(n, n_columns)

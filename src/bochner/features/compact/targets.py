@@ -1,4 +1,4 @@
-"""Targets of each objective: what y becomes, and what scores become again."""
+"""Targets of each objective: y as numbers, and predictions from scores."""
 
 from __future__ import annotations
 
@@ -24,41 +24,50 @@ OWNER = "CompactMap"
 
 
 class Targets(Protocol):
-    """What y means."""
+    """The interpretation of y."""
 
-    def loss(self, name: str) -> Loss: ...
+    def loss(self, name: str) -> Loss:
+        """The loss of this name, for these targets."""
+        ...
 
     def encode(self, y: Any) -> np.ndarray:
         """y of some rows as numbers to learn from, (n,) or (n, t)."""
         ...
 
     def strata(self, codes: Any) -> np.ndarray | None:
-        """Groups that a held-out part takes in proportion, (n,)."""
+        """Groups that are held out in proportion, (n,); None without groups."""
         ...
 
     def decode(self, S: np.ndarray) -> np.ndarray:
-        """The prediction that scores, (n, K), stand for."""
+        """Predictions from scores, (n, K)."""
         ...
 
     def outputs(self, ops: Ops, S: Tensor) -> dict[str, Tensor]:
-        """The same in the operations of any namespace, by name."""
+        """The outputs of an exported model, by name, in the operations of `ops`."""
         ...
 
 
 @dataclass(frozen=True)
 class Classes:
-    """Labels of any type, as numbers from 0."""
+    """Class labels of any type, encoded as numbers from 0.
+
+    Parameters
+    ----------
+    classes : array of shape (n_classes,)
+        The labels, sorted.
+    """
 
     classes: np.ndarray
 
     @classmethod
     def of(cls, y: Any) -> Classes:
-        """All labels that y holds, or that are named for rows to come."""
+        """The distinct labels of y."""
         classes = np.unique(_labels(y))
         if len(classes) < 2:
             raise ValueError(
                 f"{OWNER}: objective='classification' needs at least 2 classes in y; "
-                f"got one class only: {classes.tolist()}."
+                f"got one class only: {classes.tolist()}. Pass rows of other classes "
+                "too, or use objective='regression' or 'kernel'."
             )
         return cls(classes)
 
@@ -82,17 +91,28 @@ class Classes:
 
 @dataclass(frozen=True)
 class Numbers:
-    """One or several numbers a row, learned with mean 0 and deviation 1."""
+    """One or several numbers per row, standardised to mean 0 and deviation 1.
 
-    mean: np.ndarray  # (t,)
-    deviation: np.ndarray  # (t,), 1 where y is constant
+    Parameters
+    ----------
+    mean : array of shape (t,)
+        Mean of each target.
+    deviation : array of shape (t,)
+        Standard deviation of each target; 1 for a constant target.
+    flat : bool
+        Whether y had one dimension, so that predictions have one too.
+    """
+
+    mean: np.ndarray
+    deviation: np.ndarray
     flat: bool
 
     @classmethod
     def of(cls, y: Any) -> Numbers:
+        """Mean and deviation of y."""
         Y, flat = _numbers(y)
         largest = np.abs(Y).max(axis=0)
-        unit = np.where(largest > 0, largest, 1)  # squares of Y may overflow
+        unit = np.where(largest > 0, largest, 1)  # squares of Y could overflow
         deviation = unit * (Y / unit).std(axis=0)
         mean = unit * (Y / unit).mean(axis=0)
         return cls(mean, np.where(deviation > 0, deviation, 1), flat)
@@ -100,8 +120,8 @@ class Numbers:
     def loss(self, name: str) -> Loss:
         if name != "squared":
             raise ValueError(
-                f"{OWNER}: objective='regression' has the squared error; leave "
-                f"loss=None, got {name!r}."
+                f"{OWNER}: loss must be None with objective='regression', which uses "
+                f"the squared error; got {name!r}."
             )
         return Squared(len(self.mean))
 
@@ -109,7 +129,8 @@ class Numbers:
         Y, _ = _numbers(y)
         if Y.shape[1] != len(self.mean):
             raise ValueError(
-                f"{OWNER}: y has {Y.shape[1]} targets, and had {len(self.mean)} before."
+                f"{OWNER}: y must have {len(self.mean)} targets, as in the first fit; "
+                f"got {Y.shape[1]}. Call fit to start again."
             )
         return (Y - self.mean) / self.deviation
 
@@ -130,20 +151,39 @@ OBJECTIVES: dict[str, Any] = {
     "regression": Numbers,
     "kernel": None,
 }
-"""What y means to each objective; None: nothing."""
+"""The class of targets of each objective; None if y is not used."""
 
 
-def read(
+def training_rows(
     objective: str, X: Any, y: Any, targets: Targets | None = None
 ) -> tuple[Targets | None, TrainingRows]:
-    """What y means, unless that is known already, and the rows with y as numbers."""
+    """The targets and the training rows of X and y.
+
+    Parameters
+    ----------
+    objective : str
+        A key of `OBJECTIVES`.
+    X : array or CSR matrix of shape (n, n_features)
+        Validated rows.
+    y : array or None
+        Labels or numbers.
+    targets : Targets or None, default None
+        Targets of an earlier fit; None derives them from y.
+
+    Returns
+    -------
+    targets : Targets or None
+        None if the objective does not use y.
+    rows : TrainingRows
+        X with y as numbers.
+    """
     kind = OBJECTIVES[objective]
     if kind is None:
         return None, TrainingRows.all(X, None)
     if y is None:
         raise ValueError(
             f"{OWNER} requires y to be passed, but the target y is None: "
-            f"objective={objective!r} learns from it. Give y, or take "
+            f"objective={objective!r} learns from y. Pass y, or use "
             "objective='kernel'."
         )
     check_unmasked("y", y)
@@ -154,24 +194,25 @@ def read(
 
 
 def _labels(y: Any) -> np.ndarray:
+    """y as validated class labels, (n,)."""
     y = column_or_1d(y)
     if y.dtype.kind == "f":
         check_array(y, ensure_2d=False, estimator=OWNER, input_name="y")
     if y.dtype.kind == "O" and any(label is None or label != label for label in y):
         raise ValueError(
-            f"{OWNER}: y holds missing labels (None or NaN); leave those rows out."
+            f"{OWNER}: y has missing labels (None or NaN); remove those rows."
         )
     if type_of_target(y).startswith("continuous"):
         raise ValueError(
             f"{OWNER}: Unknown label type: continuous. objective='classification' "
-            "takes labels; for numbers take objective='regression'."
+            "needs class labels; for numbers, use objective='regression'."
         )
     check_classification_targets(y)
     return y
 
 
 def _numbers(y: Any) -> tuple[np.ndarray, bool]:
-    """y in float64, (n, t), and whether it came as (n,)."""
+    """y in float64, (n, t), and whether its shape was (n,)."""
     check_numeric_target(OWNER, y)
     y = check_array(
         y, ensure_2d=False, dtype=np.float64, estimator=OWNER, input_name="y"

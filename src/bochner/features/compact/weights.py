@@ -1,4 +1,4 @@
-"""Arrays that learning moves, and the linear maps that are made of them."""
+"""Learned parameters, and the linear maps that they define."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from ...projections.circulant import CirculantMap
 from ..feature_map import rows_of
 
 WEIGHT_BLOCK_ROWS = 32
-"""Rows of a batch that a thread takes at a time."""
+"""Rows of a batch that a thread processes at a time."""
 
 SPARSE_BLOCKS = 16
-"""Blocks of a sparse product: cutting out rows costs more than multiplying few."""
+"""Largest number of blocks of a sparse product: slicing CSR rows is expensive."""
 
 MIN_COLUMNS, MAX_COLUMNS = 16, 256
-"""Columns of one product, within a quarter of all of them."""
+"""Bounds on the columns of one product, which has about a quarter of all columns."""
 
 
 @dataclass(eq=False)
 class Parameter:
-    """Numbers that are learned, their gradient, and how far a step of one goes.
+    """An array of learned numbers, its gradient, and the unit of its step sizes.
 
     Parameters
     ----------
-    value : array of (r, c)
-        Moved in place.
-    sizes : array of (r,)
-        What counts as one in each row: rates are multiples of it.
+    value : array of shape (r, c)
+        The numbers; solvers change them in place.
+    sizes : array of shape (r,)
+        Typical size of the numbers of each row; learning rates are multiples of it.
     """
 
     value: np.ndarray
@@ -45,37 +45,37 @@ class Parameter:
 
     @classmethod
     def row(cls, value: np.ndarray, size: float = 1.0) -> Self:
-        """One row, (1, c), of a flat array."""
+        """A parameter of one row, (1, c), from a flat array."""
         return cls(np.ascontiguousarray(value[None]), np.full(1, size))
 
 
 class Weights(Protocol):
-    """A linear map in the making: W (x − c) of batches, and the slopes of its numbers.
+    """A linear map that is learned: W (x − c) of batches, and its gradient.
 
-    c is the middle of the rows: far from the origin, a small step of a frequency would
-    turn all phases alike.
+    c is the centre of the rows. Without it, for rows far from the origin, a small step
+    of a frequency would shift the phases of all rows by the same large angle.
     """
 
     parameter: Parameter
 
     def prepare(self, X: Any) -> Any:
-        """What `project` and `differentiate` take of a batch of rows, (b, d)."""
+        """A batch of rows, (b, d), in the form that the other methods take."""
         ...
 
     def select(self, batch: Any, rows: np.ndarray) -> Any:
-        """Some rows of a batch."""
+        """Some rows of a prepared batch."""
         ...
 
     def project(self, batch: Any, out: np.ndarray) -> None:
-        """Write W (x − c) of every row into out, (b, m)."""
+        """Write W (x − c) of every row to `out`, (b, m)."""
         ...
 
     def differentiate(self, batch: Any, slopes: np.ndarray) -> None:
-        """Write the gradient, from slopes ∂/∂W(x − c), (b, m), of every row."""
+        """Write the parameter's gradient, given slopes ∂/∂W(x − c), (b, m)."""
         ...
 
     def linear_map(self) -> LinearMap:
-        """The map as it stands: a new value."""
+        """The current W, as a new linear map."""
         ...
 
     def offset(self) -> np.ndarray:
@@ -84,9 +84,19 @@ class Weights(Protocol):
 
 
 class DenseWeights:
-    """Any W, kept as Wᵀ, (d, m): two products of b·d·m multiply-adds a batch.
+    """A matrix W without structure, stored as Wᵀ, (d, m).
 
-    Memory O(d m). CSR batches cost nnz·m.
+    A batch takes two products of b·d·m multiply-adds, or nnz·m if it is CSR. Memory
+    O(d m).
+
+    Parameters
+    ----------
+    linear : LinearMap of shape (m, d)
+        Initial W.
+    input_scale : array of shape (d,) or None
+        Factors of the inputs (ARD), which are multiplied into W.
+    center : array of shape (d,)
+        c.
     """
 
     def __init__(
@@ -101,15 +111,16 @@ class DenseWeights:
         self.parameter = Parameter(transposed, sizes)
 
     def prepare(self, X: Any) -> Any:
-        """The rows less c, and their transpose; CSR ones as they are."""
+        """The rows x − c and their transpose; `project` and others centre CSR rows."""
         if sparse.issparse(X):
             return X, X.T.tocsr()
         X = X - self._center
         return X, X.T
 
     def select(self, batch: Any, rows: np.ndarray) -> Any:
-        some = batch[0][rows]
-        return some, some.T.tocsr() if sparse.issparse(some) else some.T
+        selected = batch[0][rows]
+        is_sparse = sparse.issparse(selected)
+        return selected, selected.T.tocsr() if is_sparse else selected.T
 
     def project(self, batch: Any, out: np.ndarray) -> None:
         rows, W = batch[0], self.parameter.value
@@ -139,10 +150,19 @@ class DenseWeights:
 
 
 class CirculantWeights:
-    """Stacked circulants: one vector r for each d rows, slopes by FFT.
+    """Stacked circulants: one vector r for each d rows of W, gradients by FFT.
 
-    (circ(r) D x)_i = Σ_j r_{i−j} (D x)_j, so with x̂ = rfft(D x) the slopes of r are
-    irfft(Σ_rows conj(x̂) ∘ rfft(slopes)): O(m log d) a row. Memory O(m + d).
+    (circ(r) D x)_i = Σ_j r_{i−j} (D x)_j, so with x̂ = rfft(D x) the gradient of r is
+    irfft(Σ_rows conj(x̂) ∘ rfft(slopes)). O(m log d) time per row, O(m + d) memory.
+
+    Parameters
+    ----------
+    linear : CirculantMap of shape (m, d)
+        Initial W.
+    input_scale : array of shape (d,) or None
+        Factors of the inputs (ARD), which are multiplied into W.
+    center : array of shape (d,)
+        c.
 
     References
     ----------
@@ -156,7 +176,7 @@ class CirculantWeights:
         size = _size(linear.vectors)
         if input_scale is not None:
             linear = linear.scale_columns(input_scale)
-        self._start = linear
+        self._initial = linear  # its signs and scale do not change
         r = linear.vectors.copy()
         self.parameter = Parameter(r, np.full(len(r), size))
 
@@ -168,7 +188,7 @@ class CirculantWeights:
 
         def step(rows: slice) -> None:
             part = dense_rows(rows_of(X, rows)) - self._center
-            spectra[rows] = fft.rfft(part * self._start.signs, d)
+            spectra[rows] = fft.rfft(part * self._initial.signs, d)
 
         for_fixed_blocks(step, len(spectra), WEIGHT_BLOCK_ROWS, d)
         return spectra
@@ -183,7 +203,7 @@ class CirculantWeights:
         def step(rows: slice) -> None:
             Z = fft.irfft(batch[rows, None] * vectors, d)  # (r, blocks, d)
             Z = Z.reshape(len(Z), -1)[:, :m]
-            np.multiply(Z, self._start.scale, out=out[rows])
+            np.multiply(Z, self._initial.scale, out=out[rows])
 
         for_fixed_blocks(step, len(batch), WEIGHT_BLOCK_ROWS, out.shape[1])
 
@@ -195,8 +215,8 @@ class CirculantWeights:
         def step(rows: slice) -> None:
             conjugate = batch[rows].conj()
             scaled = np.zeros((len(conjugate), n_vectors * d), dtype=slopes.dtype)
-            # rows that the map drops are zeros
-            scaled[:, : slopes.shape[1]] = slopes[rows] * self._start.scale
+            # the map drops rows of the last circulant; their slopes are zero
+            scaled[:, : slopes.shape[1]] = slopes[rows] * self._initial.scale
             spectra = fft.rfft(scaled.reshape(-1, n_vectors, d))
             spectra *= conjugate[:, None]
             spectra.sum(axis=0, out=sums[rows.start // WEIGHT_BLOCK_ROWS])
@@ -205,26 +225,27 @@ class CirculantWeights:
         self.parameter.gradient[:] = fft.irfft(sums.sum(axis=0), d)
 
     def linear_map(self) -> CirculantMap:
-        start = self._start
-        return CirculantMap(self.parameter.value.copy(), start.signs, start.scale)
+        initial = self._initial
+        return CirculantMap(self.parameter.value.copy(), initial.signs, initial.scale)
 
     def offset(self) -> np.ndarray:
         return self.linear_map().apply(self._center[None])[0]
 
 
 def _size(W: np.ndarray) -> float:
-    """The root mean square of frequencies at the start."""
+    """The root mean square of the initial frequencies."""
     return float(np.sqrt(np.mean(np.square(W, dtype=np.float64))))
 
 
 def _by_columns(step: Any, Z: np.ndarray) -> None:
-    """Run a product for slices of Z's columns."""
+    """Run `step` on slices of Z's columns."""
     b, m = Z.shape
     width = -(-m // 4 // MIN_COLUMNS) * MIN_COLUMNS
     for_fixed_blocks(step, m, max(MIN_COLUMNS, min(MAX_COLUMNS, width)), b)
 
 
 def _sparse_product(A: Any, B: np.ndarray, out: np.ndarray) -> None:
+    """Write A B to `out` for CSR rows A, in blocks of rows."""
     product = Matrix(read_only(B))
     rows = max(WEIGHT_BLOCK_ROWS, -(-len(out) // SPARSE_BLOCKS))
 

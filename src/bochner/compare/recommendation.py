@@ -96,11 +96,10 @@ class Recommendation:
 
     Examples
     --------
-    >>> from bochner import datasets, recommend
-    >>> digits = datasets.load("digits")
-    >>> recommendation = recommend(
-    ...     digits.X_train, digits.y_train, methods=["nystroem"], sizes=[64]
-    ... )
+    >>> import numpy as np
+    >>> from bochner import recommend
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
+    >>> recommendation = recommend(X, X[:, 0] > 0, methods=["nystroem"], sizes=[16])
     >>> recommendation.target, recommendation.met
     ('the best score', True)
     """

@@ -118,13 +118,12 @@ class Comparison:
 
     Examples
     --------
-    >>> from bochner import compare, datasets
-    >>> digits = datasets.load("digits")
-    >>> comparison = compare(
-    ...     digits.X_train, digits.y_train, methods=["sorf"], sizes=[64], repeats=1
-    ... )
+    >>> import numpy as np
+    >>> from bochner import compare
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
+    >>> comparison = compare(X, X[:, 0] > 0, methods=["rff"], sizes=[16], repeats=1)
     >>> comparison.best_of("method").label
-    'sorf, 64'
+    'rff, 16'
     """
 
     data: Summary

@@ -313,7 +313,7 @@ def test_bad_sources(tmp_path):
         list(blocks(tmp_path / "flat.npy"))
     with pytest.raises(TypeError, match=r"LazyFrame is lazy; give source.collect"):
         blocks(pl.from_pandas(FRAME).lazy())
-    with pytest.raises(TypeError, match=r"a map is fitted on rows in m.*features="):
+    with pytest.raises(TypeError, match=r"rows in memory; got a stream.*features="):
         methods.rff(8).fit(blocks(X))
     with pytest.raises(ValueError, match="hashed=8 does not serve blocks as they are"):
         blocks(X, hashed=8)

@@ -275,6 +275,7 @@ class ArrayOps(Ops):
         return self.constant(X)[:, :n_columns]
 
     def pad_columns(self, X: Tensor, n_columns: int) -> Tensor:
+        X = self.constant(X)
         zeros = self._xp.zeros((X.shape[0], n_columns), dtype=X.dtype)
         return self.concat([X, zeros])
 

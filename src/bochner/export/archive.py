@@ -81,7 +81,8 @@ def write_archive(
 
     `name` is the document's: files of different purposes are not taken for each other.
     """
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+    archive = zipfile.ZipFile(file, "w", zipfile.ZIP_STORED)
+    try:
         text = json.dumps(document, allow_nan=False, indent=1)
         archive.writestr(zipfile.ZipInfo(name, EPOCH), text)
         for label, array in arrays.items():
@@ -89,7 +90,13 @@ def write_archive(
             large = array.nbytes >= 1 << 31
             with archive.open(info, "w", force_zip64=large) as entry:
                 np.lib.format.write_array(entry, array, allow_pickle=False)
-        archive.comment = TAG + b"0" * DIGEST
+    except BaseException:
+        # Closing would raise an error of its own where an interrupt has left an entry
+        # open. The file is of no use now: the archive lets go of it.
+        archive.fp = None
+        raise
+    archive.comment = TAG + b"0" * DIGEST
+    archive.close()
     digest = checksum(file, file.seek(0, 2) - DIGEST).hexdigest()
     file.seek(-DIGEST, 2)
     file.write(digest.encode())

@@ -87,7 +87,7 @@ def one_blas_thread() -> Iterator[None]:
 SMALL_OPERATIONS = 1e10
 """Multiplications up to which a fit keeps BLAS on one thread. A second thread saves a
 fraction of a second there, and where other processes hold the cores, threads of BLAS
-that spin while they wait for each other take ten to fifty times as long."""
+that spin while they wait for each other take many times as long."""
 
 
 @contextmanager

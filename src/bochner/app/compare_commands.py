@@ -40,9 +40,7 @@ def compare(
     ] = "squared",
     rows: Annotated[
         int | None,
-        typer.Option(
-            help="Use at most so many rows, at random; 50,000 of larger data."
-        ),
+        typer.Option(help="Use at most this many rows, at random (default 50,000)."),
     ] = None,
     exact_rows: Annotated[
         int, typer.Option(help="Rows for the exact kernel machine; 0 leaves it out.")
@@ -135,7 +133,7 @@ def recommend(
     within: Annotated[
         float | None,
         typer.Option(
-            help="The fastest model within so many points of accuracy (hundredths of "
+            help="The fastest model within this many points of accuracy (hundredths of "
             "R²) of the best, the exact kernel machine included.",
             rich_help_panel=TARGETS,
         ),
@@ -168,9 +166,7 @@ def recommend(
     ] = "squared",
     rows: Annotated[
         int | None,
-        typer.Option(
-            help="Use at most so many rows, at random; 50,000 of larger data."
-        ),
+        typer.Option(help="Use at most this many rows, at random (default 50,000)."),
     ] = None,
     task: console.Task = None,
     numbers: console.Numbers = None,

@@ -23,6 +23,7 @@ from .field_run import (
     Contender,
     Options,
     Store,
+    mark_capped,
     measure,
     options,
     seconds,
@@ -58,10 +59,16 @@ def print_times(store: Store, names: list[str]) -> None:
     """Seconds, scores, ratios and the bars."""
     cells = {name: {c: store.get(name, c, PART) for c in AUTOMATIC} for name in names}
     cells = {name: row for name, row in cells.items() if any(row.values())}
+    for row in cells.values():
+        mark_capped(row)
     rows = [
         [_label(name, row), *map(_time, row.values())] for name, row in cells.items()
     ]
-    print_table("fit + predict, seconds (> stopped)", ["data", *AUTOMATIC], rows)
+    print_table(
+        "fit + predict, seconds (> stopped, * fewer rows: no time)",
+        ["data", *AUTOMATIC],
+        rows,
+    )
     rows = [[name, *map(_score, row.values())] for name, row in cells.items()]
     print_table("accuracy or R² (* fewer rows)", ["data", *AUTOMATIC], rows)
     rows = [[name, *map(_memory, row.values())] for name, row in cells.items()]
@@ -156,14 +163,14 @@ def _label(name: str, row: dict[str, Cell | None]) -> str:
 def _time(cell: Cell | None) -> str:
     value = seconds(cell)
     if value is None:
-        return "failed" if cell else ""
+        return ("*" if "capped" in cell else "failed") if cell else ""
     return f"{'>' if cell and 'stopped' in cell else ''}{value:.2f}"
 
 
 def _score(cell: Cell | None) -> str:
     if not cell or "score" not in cell:
         return "failed" if cell else ""
-    return f"{cell['score']:.4f}{'*' if 'stopped' in cell else ''}"
+    return f"{cell['score']:.4f}{'*' if {'stopped', 'capped'} & cell.keys() else ''}"
 
 
 def _memory(cell: Cell | None) -> str:

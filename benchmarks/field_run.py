@@ -158,9 +158,8 @@ class Contender:
                 return run["fit"] + run["predict"] < AGAIN
 
     def _fewer(self) -> int:
-        if self.rows is None:
-            self.rows = len(field_data.load(self.key[0], self.key[2]).y)
-        return self.rows // SHRINK
+        n = len(field_data.load(self.key[0], self.key[2]).y)
+        return min(n, self.rows or n) // SHRINK
 
     def _keep(self, run: Cell) -> None:
         """The fastest run; memory is that of the first."""
@@ -224,10 +223,21 @@ def _report(contender: Contender) -> None:
     print(f"{' '.join(contender.key)}: {words}", file=sys.stderr, flush=True)
 
 
+def mark_capped(row: dict[str, Cell | None]) -> None:
+    """Mark contenders of a set that were fitted on fewer rows than another."""
+    known = [cell for cell in row.values() if cell and "rows" in cell]
+    full = max((cell["rows"] for cell in known), default=0)
+    for cell in known:
+        if cell["rows"] < full:
+            cell["capped"] = True
+
+
 def seconds(cell: Cell | None) -> float | None:
     """Fit and prediction on all rows; the limit for a contender stopped there."""
     if not cell or ("failed" in cell and "stopped" not in cell):
         return None
     if "stopped" in cell:
         return float(cell["stopped"])
+    if "capped" in cell:
+        return None
     return float(cell["fit"] + cell["predict"])

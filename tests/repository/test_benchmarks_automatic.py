@@ -65,6 +65,13 @@ def test_time_of_a_stopped_rival_is_the_limit():
     assert field_run.seconds({"failed": "no memory"}) is None
 
 
+def test_fewer_rows_have_no_time():
+    row = {"HGB": cell(1.0), "SVC": cell(1.0, rows=50)}
+    field_run.mark_capped(row)
+    assert field_run.seconds(row["HGB"]) == 1.0
+    assert field_run.seconds(row["SVC"]) is None
+
+
 def test_cells_stopped_at_a_lower_limit_are_measured_again():
     assert field_run._is_missing(None, 60.0)
     assert field_run._is_missing(cell(1.0, stopped=60.0), 300.0)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from . import (
     auto,
+    automatic,
     calibration,
     command_line,
     compact,
@@ -40,6 +41,7 @@ BENCHMARKS = {
     "scaling": scaling.run,
     "error": error.run,
     "auto": auto.run,
+    "automatic": automatic.run,
     "startup": startup.run,
     "compression": compression.run,
     "maxout": maxout.run,
@@ -55,19 +57,28 @@ BENCHMARKS = {
     "peers": peer_run.run,
 }
 
+WITH_OPTIONS = {"automatic": automatic.run}
+"""Benchmarks that have options of their own."""
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("name", choices=[*BENCHMARKS, "all", "readme"])
     parser.add_argument("--quick", action="store_true", help="small and rough")
     parser.add_argument(
-        "--results", type=Path, default=readme.RESULTS, help="of peers, for readme"
+        "--results", type=Path, help="file of peers, for readme; of automatic and field"
     )
-    arguments = parser.parse_args()
+    arguments, more = parser.parse_known_args()
+    if more and arguments.name not in WITH_OPTIONS:
+        parser.error(f"unrecognized arguments: {' '.join(more)}")
     if arguments.name == "readme":
-        readme.rewrite(results=arguments.results)
+        readme.rewrite(results=arguments.results or readme.RESULTS)
         return
     names = BENCHMARKS if arguments.name == "all" else [arguments.name]
+    if arguments.name in WITH_OPTIONS:
+        more += ["--results", str(arguments.results)] if arguments.results else []
+        WITH_OPTIONS[arguments.name](quick=arguments.quick, arguments=more)
+        return
     for name in names:
         BENCHMARKS[name](quick=arguments.quick)
 

@@ -79,15 +79,19 @@ def learn(library: str, path: str, setting: str) -> Answer:
             return list(learners)
         make = learners[request["learner"]]
         if request["learner"] not in warm:
-            _timed(make(0), X[:WARM_UP], y[:WARM_UP], X_test[:WARM_UP])
+            timed(make(0), X[:WARM_UP], y[:WARM_UP], X_test[:WARM_UP])
             warm.add(request["learner"])
-        fit, predict, found = _timed(make(request["seed"]), X, y, X_test)
-        return {"fit": fit, "predict": predict, **_scored(shared, y_test, found)}
+        fit, predict, found = timed(make(request["seed"]), X, y, X_test)
+        return {
+            "fit": fit,
+            "predict": predict,
+            **scored(shared.classify, y_test, found),
+        }
 
     return answer
 
 
-def _timed(model: Any, X: Any, y: Any, X_test: Any) -> tuple[float, float, Any]:
+def timed(model: Any, X: Any, y: Any, X_test: Any) -> tuple[float, float, Any]:
     start = time.perf_counter()
     model.fit(X, y)
     fitted = time.perf_counter()
@@ -95,9 +99,9 @@ def _timed(model: Any, X: Any, y: Any, X_test: Any) -> tuple[float, float, Any]:
     return fitted - start, time.perf_counter() - fitted, found
 
 
-def _scored(setting: Setting, y: np.ndarray, found: np.ndarray) -> dict[str, float]:
+def scored(classify: bool, y: np.ndarray, found: np.ndarray) -> dict[str, float]:
     """Accuracy or R² and its standard error, a mean over test rows either way."""
-    if setting.classify:
+    if classify:
         each = (np.asarray(found) == y).astype(float)
     else:
         each = 1 - (y - np.asarray(found).ravel()) ** 2 / y.var()
@@ -114,12 +118,12 @@ JOBS: dict[str, Callable[..., Answer]] = {
 }
 
 
-def main() -> None:
-    job, *arguments = sys.argv[1:]
+def serve(prepare: Callable[[], Answer]) -> None:
+    """Prepare, then answer every line of JSON on standard input by one of JSON."""
     # libraries print what they like; answers have a stream of their own
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
-    answer = JOBS[job](*arguments)
+    answer = prepare()
     print("ready", file=answers, flush=True)
     for line in sys.stdin:
         try:
@@ -127,6 +131,11 @@ def main() -> None:
         except Exception as error:
             found = {"failed": f"{type(error).__name__}: {error}"}
         print(json.dumps(found), file=answers, flush=True)
+
+
+def main() -> None:
+    job, *arguments = sys.argv[1:]
+    serve(lambda: JOBS[job](*arguments))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
 """Peers in environments of their own, timed in turn with ours.
 
 `scikit-learn-extra` wants NumPy 1 and `xGPR` brings its own compiled code, so each gets
-a virtual environment under `benchmarks/.envs` (made at the first run, ignored by git)
-and a worker process that waits for its turn. Ours works in this environment.
+a virtual environment under `benchmarks/.envs` (made at the first run, ignored by git;
+the variable BOCHNER_ENVIRONMENTS names another folder) and a worker process that waits
+for its turn. Ours works in this environment.
 """
 
 from __future__ import annotations
@@ -33,9 +34,24 @@ PACKAGES = {
     "rfflearn": ["rfflearn==2024.10.28"],
     "torch": ["numpy", "torch==2.13.0"],
     "lightgbm": ["lightgbm==4.6.0", "scikit-learn==1.9.1"],
+    "boosting": [
+        "lightgbm==4.6.0",
+        "xgboost==3.4.1",
+        "catboost==1.2.10",
+        "scikit-learn==1.9.1",
+        "pandas==3.1.1",
+        "pyarrow==26.0.1",
+    ],
+    "xrfm": [
+        "torch==2.13.0",
+        "xrfm==0.4.5",
+        "scikit-learn==1.9.1",
+        "pandas==3.1.1",
+        "pyarrow==26.0.1",
+    ],
 }
 OLDER = "python3.11", "python3.12"
-PYTHONS = {"sklearn-extra": OLDER, "xgpr": OLDER}
+PYTHONS = {"sklearn-extra": OLDER, "xgpr": OLDER, "xrfm": OLDER}
 """Pythons that a library's wheels are for, the first that is installed; others take the
 Python that runs this. (xGPR's wheel for 3.13 holds machine code for 3.12.)"""
 
@@ -46,6 +62,9 @@ TITLES = {
     "rfflearn": "rfflearn",
 }
 OURS = "bochner"
+
+ENVIRONMENTS = "BOCHNER_ENVIRONMENTS"
+"""The variable that names a folder of environments, for several checkouts."""
 
 
 class Peer:
@@ -101,7 +120,7 @@ def peer(library: str, name: str, d: int, m: int, n: int, dtype: str) -> Any:
 def worker(library: str, module: str, arguments: list[Any]) -> Iterator[Peer | None]:
     """A module in the peer's environment, or None (with a word on standard error)."""
     try:
-        python = _environment(library)
+        python = environment(library)
     except (subprocess.CalledProcessError, OSError) as error:
         print(f"{library} is left out: {error}", file=sys.stderr)
         yield None
@@ -140,7 +159,7 @@ def versions() -> dict[str, str]:
         )
         with suppress(subprocess.CalledProcessError, OSError):  # left out, as `worker`
             done = subprocess.run(
-                [_environment(library), "-c", ask], capture_output=True, text=True
+                [environment(library), "-c", ask], capture_output=True, text=True
             )
             found[library] = done.stdout.strip()
     return found
@@ -160,11 +179,11 @@ def _base(library: str) -> str:
     return next((path for path in known if path), sys.executable)
 
 
-def _environment(library: str) -> Path:
+def environment(library: str) -> Path:
     """The peer's Python, in an environment made on first use; this one for ours."""
     if library == OURS:
         return Path(sys.executable)
-    folder = HERE / ".envs" / library
+    folder = Path(os.environ.get(ENVIRONMENTS, HERE / ".envs")) / library
     python = folder / "bin" / "python"
     installed = folder / "installed"
     if not installed.exists():

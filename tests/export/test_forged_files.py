@@ -398,6 +398,30 @@ def test_objects_of_a_shape_that_they_do_not_have(path):
             bochner.load(path)
 
 
+@pytest.mark.parametrize(("name", "size"), [("pca_sorf", 2**20), ("sorf", 2 * 10**8)])
+def test_maps_that_a_later_fit_would_draw_are_charged(name, size, path):
+    """`partial_fit` after `fit` starts with the map that the parameters describe."""
+    sorf = methods.sorf(8, random_state=0)
+    model = bochner.KernelClassifier(sorf, alpha=1.0, loss="log").fit(X, zoo.labels())
+    if name == "pca_sorf":
+        model = bochner.KernelPCA(2, features=sorf).fit(X)
+    bochner.save(model, path)
+    bochner.load(path, memory="1 MiB")
+
+    def edit(node):
+        node["state"]["features"]["state"]["n_components"] = size
+
+    changed(path, path, edit=edit)
+    with pytest.raises(FileError, match=r"a later fit would draw .* takes up to"):
+        bochner.load(path)
+
+
+def test_moments_larger_than_the_machine_are_refused_first():
+    wide = methods.sorf(2**20, random_state=0)
+    with pytest.raises(ValueError, match=r"1048576 features need .* use fewer"):
+        bochner.KernelPCA(2, features=wide).partial_fit(X)
+
+
 def test_forged_models_do_no_harm():
     """A few cases of `make fuzz-files`, in a process with checks of the heap."""
     command = [sys.executable, "-c", FEW]

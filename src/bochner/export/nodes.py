@@ -33,6 +33,7 @@ from . import draws
 from .archive import PLAIN, Allowance, Archive
 from .checks import check_csr, check_random_state, expect, refused
 from .kinds import KINDS, NAMES, PREPROCESSING
+from .later_fits import charge_later_fit
 
 CSR = {"csr_matrix": sparse.csr_matrix, "csr_array": sparse.csr_array}
 NUMBERS = (
@@ -292,7 +293,9 @@ class Decoder:
             told = {key: self.value(value) for key, value in node["drawn"].items()}
             expect(told.keys() == {"bytes", "dtype", "seen"}, "a seed is not told")
             stored = draws.with_drawn(KINDS[name], name, stored, told, self._allowance)
-        return KINDS[name].make(stored)
+        made = KINDS[name].make(stored)
+        charge_later_fit(made, self._allowance)
+        return made
 
     _TAGGED: ClassVar = {
         "float": ((), _float),

@@ -210,6 +210,12 @@ def training(
             f"{raw.n_columns} features, which need {readable(needed)}; raise memory, "
             "or use fewer features."
         )
+    if needed > machine_bytes():
+        raise ValueError(
+            f"{type(owner).__name__}: {raw.n_columns} features need "
+            f"{readable(needed)}, and this process may use "
+            f"{readable(machine_bytes())}; use fewer features."
+        )
     left = max(total - needed, total // 4)
     report = reporter(owner) if hasattr(owner, "verbose") else silent
     rows = feature_rows(source, raw, left, report, checkpoint)

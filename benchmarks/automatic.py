@@ -191,12 +191,12 @@ def cold(given: Options, names: list[str]) -> None:
 
 
 @contextmanager
-def busy_cores() -> Iterator[None]:
+def busy_cores() -> Iterator[list[subprocess.Popen[bytes]]]:
     """An endless loop of normal priority for every core."""
     loop = [sys.executable, "-c", "while True: pass"]
     loops = [subprocess.Popen(loop) for _ in range(os.cpu_count() or 1)]
     try:
-        yield
+        yield loops
     finally:
         for process in loops:
             process.kill()

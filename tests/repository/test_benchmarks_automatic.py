@@ -80,7 +80,7 @@ def test_cells_stopped_at_a_lower_limit_are_measured_again():
 
 
 def test_busy_cores_end():
-    with automatic.busy_cores():
-        pass
-    with pytest.raises(ChildProcessError):
-        os.waitpid(-1, os.WNOHANG)
+    with automatic.busy_cores() as loops:
+        assert len(loops) == os.cpu_count()
+        assert all(loop.poll() is None for loop in loops)
+    assert all(loop.returncode is not None for loop in loops)
